@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compile options that every target of the tree shares.
+
+set(NPUPROF_SANITIZE "" CACHE STRING "Sanitizers for the whole tree, e.g. address,undefined or thread")
+option(NPUPROF_WERROR "Treat warnings as errors" ON)
+
+add_library(npuprof_options INTERFACE)
+target_compile_options(npuprof_options INTERFACE -Wall -Wextra -Wshadow -Wpointer-arith -Wcast-qual -Wformat=2
+                       $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>)
+if(NPUPROF_WERROR)
+  target_compile_options(npuprof_options INTERFACE -Werror)
+endif()
+if(NPUPROF_SANITIZE)
+  add_compile_options(-fsanitize=${NPUPROF_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${NPUPROF_SANITIZE})
+endif()
+
+# npuprof_test(NAME name SOURCES a.cc ... LIBS x ...): a GoogleTest binary whose cases ctest runs one by one.
+function(npuprof_test)
+  cmake_parse_arguments(T "" "NAME;TIMEOUT" "SOURCES;LIBS;ENVIRONMENT" ${ARGN})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  add_executable(${T_NAME} ${T_SOURCES})
+  target_link_libraries(${T_NAME} PRIVATE ${T_LIBS} GTest::gtest_main Threads::Threads npuprof_options)
+  set_target_properties(${T_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  gtest_discover_tests(${T_NAME} DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${T_TIMEOUT} ENVIRONMENT "${T_ENVIRONMENT}")
+endfunction()
