@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checkers of this directory must be able to fail."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import licences
+import links
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.root = self.dir.name
+        self.write("LICENSES/Apache-2.0.txt", "text")
+        self.write("LICENSES/MIT.txt", "text")
+        self.write("LICENSES/GPL-2.0-only.txt", "text")
+        self.write("LICENSES/Linux-syscall-note.txt", "text")
+
+    def tearDown(self):
+        self.dir.cleanup()
+
+    def write(self, path, text):
+        path = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def complaints(self, top):
+        return licences.check(self.root, top)[1]
+
+    def test_right_lines_pass_in_each_comment_style(self):
+        self.write("uapi/a.h", "/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */\n")
+        self.write("uapi/CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0\n")
+        self.write("tools/run", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")
+        self.write("docs/a.md", "<!-- SPDX-License-Identifier: Apache-2.0 -->\n")
+        self.assertEqual(licences.check(self.root, "uapi"), (2, []))
+        self.assertEqual(licences.check(self.root, "tools"), (1, []))
+        self.assertEqual(licences.check(self.root, "docs"), (1, []))
+
+    def test_missing_line_is_found(self):
+        self.write("libprof/a.cc", "int a;\n")
+        self.assertEqual(len(self.complaints("libprof")), 1)
+        self.assertIn("libprof/a.cc: no SPDX", self.complaints("libprof")[0])
+
+    def test_line_after_the_third_does_not_count(self):
+        self.write("libprof/a.cc", "\n\n\n// SPDX-License-Identifier: Apache-2.0\n")
+        self.assertEqual(len(self.complaints("libprof")), 1)
+
+    def test_licence_of_another_directory_is_found(self):
+        self.write("kmod/core/a.c", "// SPDX-License-Identifier: GPL-2.0-only OR MIT\n")
+        self.write("kmod/b.c", "// SPDX-License-Identifier: GPL-2.0-only OR MIT\n")
+        self.assertEqual(self.complaints("kmod"),
+                         ["kmod/b.c: licence 'GPL-2.0-only OR MIT'; it must be 'GPL-2.0-only'"])
+
+    def test_bpf_programs_have_their_own_licence(self):
+        self.assertEqual(licences.demanded("tools/bpf/sched.bpf.c"), "GPL-2.0-only OR BSD-2-Clause")
+
+    def test_licence_without_text_is_found(self):
+        self.write("tools/npusim/qemu/a.c", "// SPDX-License-Identifier: GPL-2.0-or-later\n")
+        self.assertEqual(self.complaints("tools"),
+                         ["tools/npusim/qemu/a.c: LICENSES/GPL-2.0-or-later.txt does not exist"])
+
+    def test_unknown_top_directory_is_found(self):
+        self.write("misc/a.c", "// SPDX-License-Identifier: Apache-2.0\n")
+        self.assertEqual(self.complaints("."), ["misc/a.c: 'misc' is no directory of the layout"])
+
+    def test_page_without_line_passes_and_with_wrong_line_does_not(self):
+        self.write("docs/a.md", "# Page\n")
+        self.write("docs/b.md", "<!-- SPDX-License-Identifier: MIT -->\n")
+        self.assertEqual(self.complaints("docs"), ["docs/b.md: licence 'MIT'; it must be 'Apache-2.0'"])
+
+    def test_broken_link_is_found(self):
+        self.write("docs/a.md", "[there](b.md#part) ![no](images/no.png) [web](https://example.org) [x](#here)\n")
+        self.write("docs/b.md", "")
+        self.assertEqual(list(links.broken(self.root, "docs/a.md")), ["docs/a.md: 'images/no.png' leads nowhere"])
+
+
+if __name__ == "__main__":
+    unittest.main()
