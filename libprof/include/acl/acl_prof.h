@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiling of a program that runs on an NPU, from inside the program:
+ *
+ *	aclprofInit(path) -> aclprofCreateConfig(...) -> [aclprofSetConfig(...)] -> aclprofStart(config)
+ *	-> work -> aclprofStop(config) -> aclprofDestroyConfig(config) -> aclprofFinalize()
+ *
+ * Each Start makes one directory PROF_* below the path; Start and Stop may be repeated between Init and
+ * Finalize. All functions may be called from any thread and are serialised inside the library.
+ *
+ * A refusal returns a code and leaves one sentence for the calling thread, see npuprof/npuprof.h.
+ */
+#ifndef ACL_PROF_H
+#define ACL_PROF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The runtime's base header brings the error codes; without a runtime the two types below are enough, and
+ * repeating an identical typedef is legal, so the order of includes does not matter. */
+#if defined(__has_include)
+#if __has_include("acl/acl_base.h")
+#include "acl/acl_base.h"
+#endif
+#endif
+typedef int aclError;
+typedef void *aclrtStream;
+
+#ifndef ACL_FUNC_VISIBILITY
+#define ACL_FUNC_VISIBILITY __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * What to collect: any of these joined by OR, the dataTypeConfig of aclprofCreateConfig(). Every other bit is
+ * refused by aclprofStart() with 200007.
+ */
+#define ACL_PROF_ACL_API          0x0000000000000001ULL /* calls of the acl interface, copies included */
+#define ACL_PROF_TASK_TIME        0x0000000000000002ULL /* launch and run time, and what each operator is */
+#define ACL_PROF_AICORE_METRICS   0x0000000000000004ULL /* counters of the group aicoreMetrics, per task */
+#define ACL_PROF_AICPU            0x0000000000000008ULL /* begin and end of AI CPU tasks */
+#define ACL_PROF_L2CACHE          0x0000000000000010ULL /* L2 cache events */
+#define ACL_PROF_HCCL_TRACE       0x0000000000000020ULL /* collective communication */
+#define ACL_PROF_TRAINING_TRACE   0x0000000000000040ULL /* iterations; comes with any task time */
+#define ACL_PROF_MSPROFTX         0x0000000000000080ULL /* marks of the program; legal without a device */
+#define ACL_PROF_RUNTIME_API      0x0000000000000100ULL /* calls of the runtime interface */
+#define ACL_PROF_GE_API_L0        0x0000000000000200ULL /* host scheduling of dynamic shapes, coarse */
+#define ACL_PROF_TASK_TIME_L0     0x0000000000000800ULL /* launch and run time only, the cheapest */
+#define ACL_PROF_TASK_MEMORY      0x0000000000001000ULL /* device memory of operators */
+#define ACL_PROF_TASK_TIME_L2     0x0000000000002000ULL /* TASK_TIME and attributes of operators */
+#define ACL_PROF_OP_ATTR          0x0000000000004000ULL /* attributes of operators */
+#define ACL_PROF_TASK_TIME_L3     0x0000000000008000ULL /* the deepest level of task time */
+#define ACL_PROF_GE_API_L1        0x0000000001000000ULL /* host scheduling of dynamic shapes, fine */
+#define ACL_PROF_API_STATS        0x0000000400000000ULL /* statistics of acl calls; turns off all others */
+#define ACL_PROF_AICORE_SHAPE     0x0000000800000000ULL /* shapes with TASK_TIME_L0 */
+
+#define ACL_PROF_MAX_OP_NAME_LEN 257
+#define ACL_PROF_MAX_OP_TYPE_LEN 65
+
+/** Counter group of the AI cores; takes effect with ACL_PROF_AICORE_METRICS only. */
+typedef enum {
+    ACL_AICORE_ARITHMETIC_UTILIZATION = 0,
+    ACL_AICORE_PIPE_UTILIZATION = 1,
+    ACL_AICORE_MEMORY_BANDWIDTH = 2,
+    ACL_AICORE_L0B_AND_WIDTH = 3,
+    ACL_AICORE_RESOURCE_CONFLICT_RATIO = 4,
+    ACL_AICORE_MEMORY_UB = 5,
+    ACL_AICORE_L2_CACHE = 6,
+    ACL_AICORE_PIPE_EXECUTE_UTILIZATION = 7,
+    ACL_AICORE_MEMORY_ACCESS = 8,
+    ACL_AICORE_NONE = 0xFF
+} aclprofAicoreMetrics;
+
+/** Settings of aclprofSetConfig(): one value per call, not bits to be joined. 2 is no setting. */
+typedef enum {
+    ACL_PROF_ARGS_MIN = 0,
+    ACL_PROF_STORAGE_LIMIT = 1,           /* "<n>MB", n from 200 to 4294967295; "" for no limit */
+    ACL_PROF_SYS_HARDWARE_MEM_FREQ = 3,   /* Hz, 1 to 100: HBM and last-level cache */
+    ACL_PROF_LLC_MODE = 4,                /* "read" or "write" */
+    ACL_PROF_SYS_IO_FREQ = 5,             /* Hz, 1 to 100: network */
+    ACL_PROF_SYS_INTERCONNECTION_FREQ = 6, /* Hz, 1 to 50: links between chips, PCIe */
+    ACL_PROF_DVPP_FREQ = 7,               /* Hz, 1 to 100: media engines */
+    ACL_PROF_HOST_SYS = 8,                /* comma list of cpu, mem: this process */
+    ACL_PROF_HOST_SYS_USAGE = 9,          /* comma list of cpu, mem: the whole system */
+    ACL_PROF_HOST_SYS_USAGE_FREQ = 10,    /* Hz, 1 to 50 */
+    ACL_PROF_LOW_POWER_FREQ = 11,         /* Hz, 1 to 100; not on A2 */
+    ACL_PROF_SYS_MEM_SERVICEFLOW = 12,    /* any text but "" */
+    ACL_PROF_SYS_CPU_FREQ = 13,           /* Hz, 1 to 50; not on A2 */
+    ACL_PROF_OPTYPE = 14,                 /* comma list of operator types; not on A2 */
+    ACL_PROF_NTS_METRICS = 15,            /* not on A2 */
+    ACL_PROF_PATH = 16,                   /* directory for PROF_*, in place of aclprofInit()'s */
+    ACL_PROF_ARGS_MAX = 17
+} aclprofConfigType;
+
+typedef struct aclprofConfig aclprofConfig;             /* opaque */
+typedef struct aclprofAicoreEvents aclprofAicoreEvents; /* never defined: always pass NULL */
+
+/**
+ * Says where PROF_* directories go. The directory is made at the first aclprofStart(), not here.
+ * @param profilerResultPath absolute or relative to the working directory, without control characters and
+ *        none of " ' \ % > < | & $ ; `
+ * @param length strlen of the path, 1 to 4095
+ * @return 0; 100000 bad argument; 100002 already initialised; 100003 character or path not usable; 100042
+ *         the npuprof or msprof command owns profiling; 148047 a model is subscribed; 200006
+ *         PROFILING_MODE=dynamic; 500005 the library could not start
+ */
+ACL_FUNC_VISIBILITY aclError aclprofInit(const char *profilerResultPath, size_t length);
+
+/**
+ * Ends profiling; a running session is stopped first, exactly as aclprofStop() does it.
+ * @return 0, also when nothing was initialised; 100042; 148047; what stopping the session returned
+ */
+ACL_FUNC_VISIBILITY aclError aclprofFinalize(void);
+
+/**
+ * Describes what to collect on which devices. Usable before aclprofInit(), any number of times for Start and
+ * Stop, from several threads.
+ * @param deviceIdList ids from 0 up, no id twice
+ * @param deviceNums entries of the list, 0 to 64; 0 only with ACL_PROF_MSPROFTX
+ * @param aicoreMetrics counter group; judged by aclprofStart()
+ * @param aicoreEvents NULL
+ * @param dataTypeConfig ACL_PROF_* bits; judged by aclprofStart(). Levels of task time include the lower
+ *        ones; ACL_PROF_API_STATS turns off all others
+ * @return the description, to be given to aclprofDestroyConfig(), or NULL
+ */
+ACL_FUNC_VISIBILITY aclprofConfig *aclprofCreateConfig(uint32_t *deviceIdList, uint32_t deviceNums,
+                                                       aclprofAicoreMetrics aicoreMetrics,
+                                                       const aclprofAicoreEvents *aicoreEvents,
+                                                       uint64_t dataTypeConfig);
+
+/**
+ * Frees a description, also while a session started with it runs.
+ * @return 0; 100000 for NULL and for a pointer that is no living description
+ */
+ACL_FUNC_VISIBILITY aclError aclprofDestroyConfig(const aclprofConfig *profilerConfig);
+
+/**
+ * Changes a setting of the process, from the next aclprofStart() on; aclprofFinalize() forgets all settings.
+ * @param config text as aclprofConfigType says
+ * @param configLength strlen of the text, at most 256
+ * @return 0; 100000 bad type or length; 100010 the chip lacks it or the text is not allowed
+ */
+ACL_FUNC_VISIBILITY aclError aclprofSetConfig(aclprofConfigType configType, const char *config,
+                                              size_t configLength);
+
+/**
+ * Starts collection into a new PROF_* directory. Devices of the list that the program has not opened yet
+ * join when it opens them. A failed Start leaves nothing behind and may be tried again.
+ * @param profilerConfig NULL: every open device, ACL_AICORE_PIPE_UTILIZATION, ACL_PROF_ACL_API,
+ *        ACL_PROF_TASK_TIME and ACL_PROF_AICORE_METRICS
+ * @return 0, also if a session with the same data types runs already (nothing changes then); 100000 nothing
+ *         to collect, or a counter group the chip lacks; 100003 directory cannot be made or written; 100010
+ *         a session with other data types runs; 100042; 148047; 200007 unknown bit; 500005 no device could
+ *         be started. Without aclprofInit() the path is that of ACL_PROF_PATH, else "./"
+ */
+ACL_FUNC_VISIBILITY aclError aclprofStart(const aclprofConfig *profilerConfig);
+
+/**
+ * Stops the session on all its devices and completes the directory: after the return every record is in it.
+ * @param profilerConfig same data types as at aclprofStart(), or NULL for whatever runs
+ * @return 0, also when nothing runs; 100000; 100010 other data types (the session goes on); 100042; 148047;
+ *         200007; 500005 the directory could not be completed
+ */
+ACL_FUNC_VISIBILITY aclError aclprofStop(const aclprofConfig *profilerConfig);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* ACL_PROF_H */
