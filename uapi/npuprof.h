@@ -31,7 +31,9 @@
  * greater than slots counts as a full ring. A record that finds no room is not written; lost_records and
  * lost_bytes of its ring grow instead, and a gap record goes to the session's event ring (channel
  * NPUPROF_CHANNEL_EVENTS, ring 0, always present) once the ring takes records again or is stopped.
- * In overwrite mode the newest records are kept and the ring is read only after FREEZE.
+ * In overwrite mode the newest records are kept and the ring is read only after FREEZE: head counts every
+ * record written, and the reader begins at head - slots if its tail is further back. What a frozen ring is
+ * offered counts as lost.
  *
  * Every structure starts with its size and with flags. A caller built against an older, shorter structure
  * is served; a longer one is accepted if the part unknown to the callee is zero, else E2BIG. Reserved
@@ -236,7 +238,8 @@ struct npuprof_query {
  * @core_kind: input: enum npuprof_core_kind for per-core channels, else 0
  * @slots: input: records the ring holds, a power of two, NPUPROF_MIN_SLOTS to NPUPROF_MAX_SLOTS
  * @watermark: input: wake the reader when so many records wait, 1 to slots; 0 means slots / 2
- * @latency_ns: input: wake the reader at the latest so long after a record arrived; 0 means 100 ms
+ * @latency_ns: input: wake the reader at the latest so long after a record arrived, at most 60 s; 0 means
+ *	100 ms
  * @period_ns: input: sampling period of sampled channels, 0 for others
  * @cube_events: input: events of matrix cores (task PMU, and samples of matrix cores)
  * @vector_events: input: events of vector cores
@@ -281,7 +284,8 @@ struct npuprof_add_ring {
  * struct npuprof_control - START, STOP, FREEZE and FLUSH
  * @size: input: sizeof(struct npuprof_control) of the caller
  * @flags: input: NPUPROF_STOP_* for STOP, else zero
- * @timeout_ns: input: STOP: how long tasks that started in the window may take to end
+ * @timeout_ns: input: STOP with NPUPROF_STOP_WAIT: how long tasks that started in the window may take to
+ *	end, at most 600 s; else zero
  * @clock: returned: device clock at which the request took effect
  * @monotonic_raw_ns: returned: CLOCK_MONOTONIC_RAW at the same moment
  * @straddling: returned: START: tasks already running, which are not recorded; STOP: recorded tasks that

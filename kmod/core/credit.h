@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Credits of a ring that the device writes by itself: the device may fill slots up to, but not
+ * including, record number @limit. The driver renews the limit from the reader's tail; the device
+ * drops and counts what comes beyond it, so that no word of the reader ever makes the device
+ * overwrite unread records.
+ */
+#ifndef NPUPROF_CORE_CREDIT_H
+#define NPUPROF_CORE_CREDIT_H
+
+#include "core/ring.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct npc_credit - credit of one device-written ring
+ * @limit: number of records the device may have written in total; only ever grows
+ * @step: smallest renewal worth a register write, 1 to slots
+ */
+struct npc_credit {
+	__u64 limit;
+	__u32 step;
+};
+
+/** npc_credit_init() - a fresh ring may be filled once; @step of 0 means an eighth of the ring. */
+void npc_credit_init(struct npc_credit *credit, const struct npc_ring *ring, __u32 step);
+
+/**
+ * npc_credit_renew() - look at the tail and raise the limit
+ *
+ * An unbelievable tail renews nothing.
+ *
+ * Return: true if @credit->limit grew by at least one step, or out of exhaustion, and must be given
+ * to the device.
+ */
+bool npc_credit_renew(struct npc_credit *credit, const struct npc_ring *ring);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* NPUPROF_CORE_CREDIT_H */

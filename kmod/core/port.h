@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What kmod/core needs from its surroundings, in the kernel and outside of it: errno values, memcpy
+ * and memset, and 64-bit loads and stores with acquire and release order.
+ */
+#ifndef NPUPROF_CORE_PORT_H
+#define NPUPROF_CORE_PORT_H
+
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/barrier.h>
+#define npc_load_acquire(p)	smp_load_acquire(p)
+#define npc_store_release(p, v) smp_store_release(p, v)
+#define npc_store(p, v)		WRITE_ONCE(*(p), v)
+#else
+#include <linux/types.h>
+#include <asm/errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#define npc_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define npc_store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define npc_store(p, v)		__atomic_store_n(p, v, __ATOMIC_RELAXED)
+#ifdef __cplusplus
+#include <cstring>
+#else
+void *memcpy(void *to, const void *from, size_t bytes);
+void *memset(void *to, int value, size_t bytes);
+#endif
+#endif
+
+#define NPC_TIME_NEVER (~(__u64)0)
+
+#endif /* NPUPROF_CORE_PORT_H */

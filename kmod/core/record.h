@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Building of the records of uapi/npuprof_records.h from what was read out of a device. Every
+ * function fills the whole record, reserved words included; none keeps anything.
+ */
+#ifndef NPUPROF_CORE_RECORD_H
+#define NPUPROF_CORE_RECORD_H
+
+#include "core/counter.h"
+#include "core/schedule.h"
+#include "npuprof_records.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct npc_task_mark - one moment in the life of a task or sub-task
+ * @clock: device clock
+ * @stream_id: stream
+ * @task_id: task
+ * @subtask_id: context id of a sub-task
+ * @thread_id: thread of a sub-task
+ * @func: NPUPROF_FUNC_{TASK,SUBTASK}_{START,END}
+ * @type: NPUPROF_SQE_*
+ * @subtask_type: NPUPROF_SUBTASK_*; ignored for tasks
+ * @ffts_type: NPUPROF_FFTS_*; ignored for tasks
+ */
+struct npc_task_mark {
+	__u64 clock;
+	__u16 stream_id;
+	__u16 task_id;
+	__u16 subtask_id;
+	__u16 thread_id;
+	__u8 func;
+	__u8 type;
+	__u8 subtask_type;
+	__u8 ffts_type;
+};
+
+/**
+ * struct npc_counts - what the counters say of one task or one block
+ * @counters: by counter, not by event
+ * @cycles: core cycles
+ * @start: device clock at the start
+ * @end: device clock at the end
+ * @stream_id: stream
+ * @task_id: task
+ * @subtask_id: context id
+ * @block_id: block within the task; blocks only
+ * @subblock_id: vector half of a mixed block; blocks only
+ * @subtask_type: NPUPROF_SUBTASK_*
+ * @ffts_type: NPUPROF_FFTS_*
+ * @core_kind: enum npuprof_core_kind; blocks only
+ * @core: index within the kind, 0 to 127; blocks only
+ * @overflow: a counter went over its 64 bits; tasks only
+ */
+struct npc_counts {
+	__u64 counters[NPUPROF_MAX_COUNTERS];
+	__u64 cycles;
+	__u64 start;
+	__u64 end;
+	__u16 stream_id;
+	__u16 task_id;
+	__u16 subtask_id;
+	__u16 block_id;
+	__u16 subblock_id;
+	__u8 subtask_type;
+	__u8 ffts_type;
+	__u8 core_kind;
+	__u8 core;
+	bool overflow;
+};
+
+/**
+ * struct npc_core - extended counters of one core that is sampled
+ * @counters: programmable counters
+ * @cycles: cycle counter
+ * @used: counters in use, the first ones
+ */
+struct npc_core {
+	struct npc_counter counters[NPUPROF_MAX_COUNTERS];
+	struct npc_counter cycles;
+	__u8 used;
+};
+
+/**
+ * struct npc_core_reading - counters of one core at one instant
+ * @counters: raw values
+ * @cycles: raw value of the cycle counter
+ * @overflowed: bit k: counter k wrapped since its flag was cleared; bit NPUPROF_MAX_COUNTERS: the
+ *cycle counter did
+ */
+struct npc_core_reading {
+	__u64 counters[NPUPROF_MAX_COUNTERS];
+	__u64 cycles;
+	__u32 overflowed;
+};
+
+#define NPC_OVERFLOW_FLAG (1u << 10) /* in npuprof_rec_task_pmu.subtask_type */
+
+/** npc_record_task_log() - start or end of a task or sub-task. */
+void npc_record_task_log(struct npuprof_rec_task_log *record, const struct npc_task_mark *mark);
+
+/** npc_record_task_pmu() - counters of one task, in the order of the ring's events. */
+void npc_record_task_pmu(struct npuprof_rec_task_pmu *record, const struct npc_counts *counts,
+			 const struct npc_slots *slots);
+
+/** npc_record_block_pmu() - counters of one block, in the order of the ring's events. */
+void npc_record_block_pmu(struct npuprof_rec_block_pmu *record, const struct npc_counts *counts,
+			  const struct npc_slots *slots);
+
+/** npc_record_step() - a mark: model, step or iteration border. */
+void npc_record_step(struct npuprof_rec_ts_track *record, __u64 clock, __u64 index_id,
+		     __u64 model_id, __u16 stream_id, __u16 task_id, __u16 tag_id);
+
+/** npc_record_flip() - the task ids of a stream begin anew with @task_id. */
+void npc_record_flip(struct npuprof_rec_ts_track *record, __u64 clock, __u16 stream_id,
+		     __u16 flip_count, __u16 task_id);
+
+/** npc_record_bandwidth() - @value of one quantity since its previous sample. */
+void npc_record_bandwidth(struct npuprof_rec_bandwidth *record, __u64 clock, __u32 unit,
+			  __u32 event, __u64 value);
+
+/** npc_core_start() - begin sampling a core whose counters stand at @reading. */
+void npc_core_start(struct npc_core *core, unsigned int used, unsigned int counter_bits,
+		    unsigned int cycle_bits, const struct npc_core_reading *reading);
+
+/**
+ * npc_record_core_sample() - take one reading of a core and build the record of what was counted
+ * since the last
+ * @record: filled
+ * @core: counters, updated
+ * @reading: raw values
+ * @slots: counters of the ring's events
+ * @core_id: number in the record, matrix cores from 0, vector cores after them
+ * @time_ns: device monotonic time of @reading
+ */
+void npc_record_core_sample(struct npuprof_rec_core_sample *record, struct npc_core *core,
+			    const struct npc_core_reading *reading, const struct npc_slots *slots,
+			    __u8 core_id, __u64 time_ns);
+
+/** npc_ticks_to_ns() - @ticks of a clock of @hz (not 0) in nanoseconds, rounded down, exact over 64
+ * bits. */
+__u64 npc_ticks_to_ns(__u64 ticks, __u64 hz);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* NPUPROF_CORE_RECORD_H */
