@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/metrics.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+namespace npuprof {
+extern const char* const kA2Table;
+
+namespace {
+using nlohmann::json;
+
+uint16_t Event(const std::string& text) {
+  auto events = SplitEvents(text);
+  if (!events || events->size() != 1) {
+    throw std::runtime_error("'" + text + "' is no event number; write 0x followed by 1 to 4 hexadecimal digits");
+  }
+  return events->front();
+}
+
+std::vector<uint16_t> Events(const json& list) {
+  std::vector<uint16_t> out;
+  for (const auto& item : list) out.push_back(Event(item.get<std::string>()));
+  return out;
+}
+
+EventList ParseList(const json& node, const ChipTable& table) {
+  EventList list{node.at("name").get<std::string>(), Events(node.at("events"))};
+  if (list.events.empty() || list.events.size() > table.counters) {
+    throw std::runtime_error(list.name + " lists " + std::to_string(list.events.size()) + " events; 1 to " +
+                             std::to_string(table.counters) + " are possible");
+  }
+  if (std::set<uint16_t>(list.events.begin(), list.events.end()).size() != list.events.size()) {
+    throw std::runtime_error(list.name + " lists an event twice");
+  }
+  for (uint16_t event : list.events) {
+    if (std::none_of(table.events.begin(), table.events.end(), [&](const auto& e) { return e.first == event; })) {
+      throw std::runtime_error(list.name + " lists " + JoinEvents({event}) + ", which is not among the events");
+    }
+  }
+  return list;
+}
+
+void RequireCounted(const Metric& metric, const EventList& list) {
+  auto counted = [&](uint16_t event) {
+    return std::find(list.events.begin(), list.events.end(), event) != list.events.end();
+  };
+  for (const auto& term : metric.terms) {
+    if (!counted(term.event)) {
+      throw std::runtime_error(metric.name + " needs " + JoinEvents({term.event}) + ", which " + list.name +
+                               " does not count");
+    }
+  }
+  if (metric.per == Per::kEvent && !counted(metric.per_event)) {
+    throw std::runtime_error(metric.name + " is divided by " + JoinEvents({metric.per_event}) + ", which " +
+                             list.name + " does not count");
+  }
+}
+
+Metric ParseMetric(const json& node) {
+  Metric metric;
+  metric.name = node.at("name").get<std::string>();
+  metric.unit = node.at("unit").get<std::string>();
+  metric.time = node.value("time", "");
+  for (const auto& term : node.at("terms")) {
+    metric.terms.push_back({Event(term.at("event").get<std::string>()), term.at("factor").get<double>()});
+  }
+  const auto per = node.at("per").get<std::string>();
+  if (per == "cycles") {
+    metric.per = Per::kCycles;
+  } else if (per == "seconds") {
+    metric.per = Per::kSeconds;
+  } else if (per.starts_with("event:")) {
+    metric.per = Per::kEvent;
+    metric.per_event = Event(per.substr(6));
+  } else if (per != "none") {
+    throw std::runtime_error(metric.name + " is divided by '" + per +
+                             "'; allowed are none, cycles, seconds and event:0x..");
+  }
+  for (const auto& core : node.at("cores")) {
+    const auto kind = core.get<std::string>();
+    if (kind == "cube") {
+      metric.cube = true;
+    } else if (kind == "vector") {
+      metric.vector = true;
+    } else {
+      throw std::runtime_error(metric.name + " is for '" + kind + "' cores; allowed are cube and vector");
+    }
+  }
+  if (metric.terms.empty()) throw std::runtime_error(metric.name + " has no terms");
+  return metric;
+}
+}  // namespace
+
+const MetricGroup* ChipTable::Find(int id) const {
+  for (const auto& group : groups) {
+    if (group.id == id) return &group;
+  }
+  return nullptr;
+}
+
+const MetricGroup* ChipTable::Find(std::string_view group_name) const {
+  for (const auto& group : groups) {
+    if (group.name == group_name || group.cube.name == group_name || group.vector.name == group_name) return &group;
+  }
+  return nullptr;
+}
+
+ChipTable ParseChipTable(std::string_view text) {
+  try {
+    const json root = json::parse(text);
+    ChipTable table;
+    table.chip = root.at("chip").get<int>();
+    table.name = root.at("name").get<std::string>();
+    table.counters = root.at("counters").get<unsigned>();
+    table.clock_mhz = root.at("clock_mhz").get<double>();
+    table.core_mhz = root.at("core_mhz").get<double>();
+    table.l2_cache_task_events = Events(root.at("l2_cache_task_events"));
+    table.smmu_events = Events(root.at("smmu_events"));
+    for (const auto& [event, name] : root.at("events").items()) {
+      table.events.emplace_back(Event(event), name.get<std::string>());
+    }
+    std::sort(table.events.begin(), table.events.end());
+    for (const auto& node : root.at("groups")) {
+      MetricGroup group;
+      group.id = node.at("id").get<int>();
+      group.name = node.at("name").get<std::string>();
+      if (table.Find(group.id) || table.Find(group.name)) {
+        throw std::runtime_error("group " + std::to_string(group.id) + " " + group.name + " appears twice");
+      }
+      group.cube = ParseList(node.at("cube"), table);
+      group.vector = ParseList(node.at("vector"), table);
+      for (const auto& item : node.at("metrics")) {
+        Metric metric = ParseMetric(item);
+        if (metric.cube) RequireCounted(metric, group.cube);
+        if (metric.vector) RequireCounted(metric, group.vector);
+        group.metrics.push_back(std::move(metric));
+      }
+      table.groups.push_back(std::move(group));
+    }
+    return table;
+  } catch (const json::exception& error) {
+    throw std::runtime_error(std::string("the chip table cannot be read: ") + error.what());
+  }
+}
+
+const ChipTable& A2() {
+  static const ChipTable table = ParseChipTable(kA2Table);
+  return table;
+}
+
+std::string JoinEvents(const std::vector<uint16_t>& events) {
+  std::string out;
+  for (uint16_t event : events) {
+    char text[8];
+    std::snprintf(text, sizeof(text), "0x%x", static_cast<unsigned>(event));
+    if (!out.empty()) out += ',';
+    out += text;
+  }
+  return out;
+}
+
+std::optional<std::vector<uint16_t>> SplitEvents(std::string_view text) {
+  std::vector<uint16_t> out;
+  while (!text.empty()) {
+    const auto item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    if (!item.starts_with("0x") || item.size() > 6) return std::nullopt;
+    uint16_t value = 0;
+    const auto [end, code] = std::from_chars(item.data() + 2, item.data() + item.size(), value, 16);
+    if (code != std::errc() || end != item.data() + item.size()) return std::nullopt;
+    out.push_back(value);
+  }
+  return out;
+}
+
+}  // namespace npuprof
