@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "device/device_session.h"
+#include "drain/drain.h"
+#include "drain/ledger.h"
+#include "npuprof_records.h"
+#include "trace/manifest.h"
+#include "trace/record_file.h"
+
+namespace npuprof::device {
+
+/// Moves all rings of one device session into files, decodes its event ring, and takes a clock bracket once a
+/// second. Add it to the collection before DeviceSession::Start(), then call Stop(), then Finish().
+class DeviceSource final : public drain::Source {
+ public:
+  /// @p session must be mapped, and must outlive the collection's Finish().
+  explicit DeviceSource(DeviceSession& session);
+
+  /// Sends ring @p ring to @p file (several rings may share one). Before the source is added. Both outlive
+  /// Finish(). A ring without a file is read and dropped, and reported as lost with cause "no_file".
+  void Route(unsigned ring, trace::RecordFile& file);
+  /// Notes a bracket taken elsewhere (at start and stop). Any thread but only while the drain does not visit:
+  /// before Add() or after Finish().
+  void AddClock(const ClockBracket& bracket) { clocks_.push_back(bracket); }
+
+  drain::Progress Poll(const drain::Pass& pass) override;
+  int WakeFd() const override;
+  void ClearWake() override;
+
+  /// Rings, gaps and clocks for the manifest. Drain thread, or any thread after Finish(). Tasks and driver
+  /// figures are left to the caller (DeviceSession::Stats()).
+  void Describe(trace::Manifest::Device* out) const;
+  const std::vector<ClockBracket>& clocks() const { return clocks_; }
+
+ private:
+  struct Route_ {
+    trace::RecordFile* file = nullptr;
+    drain::Ledger ledger;
+    uint64_t dropped = 0;
+  };
+  bool MoveRing(unsigned ring, drain::Progress* progress);
+  void ReadEvents();
+
+  DeviceSession& session_;
+  std::vector<Route_> routes_;
+  std::vector<npuprof_rec_event> gaps_;
+  uint64_t gaps_not_kept_ = 0;
+  std::vector<ClockBracket> clocks_;
+  std::chrono::steady_clock::time_point next_clock_{};
+};
+
+}  // namespace npuprof::device

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace npuprof::trace {
+
+/// Checks an output path as the interface documents it, without touching the disk. Refused (kPath): an empty
+/// path, control characters LF FF CR BS TAB VT DEL, quotes, and any of \ % > < | & $ ; `
+/// Refused (kInvalidArgument): 4096 bytes or more.
+Status CheckOutputPath(std::string_view path);
+
+/// @p path made absolute with the current directory; no other change.
+std::string AbsolutePath(std::string_view path);
+
+/// Makes sure that @p path is a writable directory, creating missing parts (mode 0750). kPath if it is
+/// something else, cannot be made or cannot be written; the sentence says which.
+Status PrepareOutputDirectory(const std::string& path);
+
+/// One PROF_* directory. Plain value; all functions from any thread.
+class ProfDirectory {
+ public:
+  /// Creates <output>/PROF_<index>_<local time, ms>_<pid><8 letters A-R> with host/data (mode 0750) and
+  /// npuprof/. Two processes that create at the same moment get different directories.
+  /// @param index  number of the run within the process, from 1; shown modulo 1,000,000
+  /// kPath as PrepareOutputDirectory() says it.
+  static Status Create(const std::string& output, unsigned index, ProfDirectory* out);
+
+  /// Creates device_<id>/data if it is not there.
+  Status AddDevice(uint32_t id) const;
+
+  const std::string& path() const { return path_; }
+  std::string name() const;                    ///< last component
+  std::string host() const;                    ///< <path>/host
+  std::string host_data() const;               ///< <path>/host/data
+  std::string device(uint32_t id) const;       ///< <path>/device_<id>
+  std::string device_data(uint32_t id) const;  ///< <path>/device_<id>/data
+  std::string own() const;                     ///< <path>/npuprof, for what is ours alone
+
+ private:
+  std::string path_;
+};
+
+/// Writes @p content to @p path as a whole (mode 0640): readers see the old file or the new one, never half.
+/// @p done: also write <path>.done with the size, as the metadata files have it.
+Status WriteWhole(const std::string& path, std::string_view content, bool done);
+
+}  // namespace npuprof::trace

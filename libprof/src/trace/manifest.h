@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "trace/directory.h"
+#include "trace/record_file.h"
+
+namespace npuprof::trace {
+
+/// PROF_*/npuprof/manifest.json: what was collected, what was lost, why and where, and what it cost. Members
+/// are named like the keys. Rewritten as a whole during the run (from a periodic drain source) and at the end
+/// with complete = true.
+struct Manifest {
+  struct Window {
+    uint64_t begin_realtime_us = 0, begin_monotonic_raw_ns = 0, end_monotonic_raw_ns = 0;
+  };
+  struct DrainInfo {
+    std::string path, reason;
+    uint64_t staging_peak_bytes = 0;
+  };
+  struct Ring {
+    uint32_t ring = 0;
+    std::string channel, core_kind = "none";
+    uint32_t core = 0xffff, slots = 0;
+    uint64_t records = 0, kept = 0, lost = 0;  ///< records = kept + lost
+    std::map<std::string, uint64_t> lost_by_cause;
+  };
+  struct Gap {
+    uint32_t ring = 0;
+    std::string channel;
+    uint64_t position = 0, count = 0, first = 0, last = 0;
+    std::string cause;
+  };
+  struct Clock {
+    uint64_t host_ns = 0, device = 0, width_ns = 0;
+  };
+  struct Device {
+    uint32_t id = 0;
+    std::string backend;  ///< sim, kernel or hal
+    bool simulated = false;
+    struct {
+      uint64_t started = 0, ended = 0, straddling_start = 0, straddling_stop = 0;
+    } tasks;
+    std::vector<Ring> rings;
+    std::vector<Gap> gaps;
+    std::vector<Clock> clock;
+    struct {
+      uint64_t interrupts = 0, register_reads = 0, register_writes = 0, busy_ns = 0;
+    } driver;
+  };
+  struct Kind {
+    std::string kind;
+    uint64_t records = 0, lost = 0;
+  };
+  struct Host {
+    uint64_t cycle_hz = 0;
+    uint32_t threads = 0;
+    std::vector<Kind> kinds;
+    std::map<std::string, uint64_t> lost_by_cause;
+  };
+  struct CostInfo {
+    uint64_t drain_cpu_ns = 0, wakeups = 0, bytes_written = 0, start_ns = 0, stop_ns = 0, device_busy_ns = 0;
+  };
+  struct Message {
+    std::string severity, text;  ///< severity: info, warning or error
+  };
+
+  std::string npuprof;  ///< version
+  bool simulated = false;
+  uint32_t pid = 0;
+  std::string command;
+  uint64_t data_types = 0;
+  bool complete = false;
+  Window window;
+  DrainInfo drain;
+  std::vector<Device> devices;
+  Host host;
+  std::vector<FileReport> files;
+  CostInfo cost;
+  std::vector<Message> messages;
+};
+
+/// The manifest as JSON text.
+std::string ToJson(const Manifest& manifest);
+/// Replaces npuprof/manifest.json atomically.
+Status WriteManifest(const ProfDirectory& directory, const Manifest& manifest);
+
+}  // namespace npuprof::trace
