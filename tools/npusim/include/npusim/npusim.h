@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Direct access to the simulated NPU for tests and demonstrations: tasks without a model file, and the model's
+ * own totals, against which profiling results are checked. Exported by libruntime. Thread-safe.
+ */
+#ifndef NPUSIM_H
+#define NPUSIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef NPUSIM_EXPORT
+#define NPUSIM_EXPORT __attribute__((visibility("default")))
+#endif
+
+/** Where a task runs; the numbers are those of the profiling record node_basic_info. */
+enum npusimTaskType {
+  NPUSIM_TASK_AI_CORE = 0,
+  NPUSIM_TASK_AI_CPU = 1,
+  NPUSIM_TASK_AI_VECTOR_CORE = 2,
+  NPUSIM_TASK_MIX_AIC = 4,
+  NPUSIM_TASK_MIX_AIV = 5,
+};
+
+/**
+ * Puts @p count equal tasks on @p stream (an aclrtStream; NULL = default stream of the thread's context).
+ * @param opName name of the operator; with count > 1 all tasks share it
+ * @param opType type of the operator, any text: nothing is computed from it
+ * @param taskType enum npusimTaskType
+ * @param blockDim blocks of each task, 1..65535
+ * @param cycles core cycles of each task on its longest-running core; >= 1
+ * @return 0 or an ACL error code; aclGetRecentErrMsg() tells which value was wrong
+ */
+NPUSIM_EXPORT int npusimLaunch(void *stream, const char *opName, const char *opType, int taskType,
+                               uint32_t blockDim, uint64_t cycles, uint64_t count);
+
+/** What the model of one device has done since the process began. */
+typedef struct npusimDeviceTotals {
+  uint64_t tasksSubmitted;    /**< tasks of every kind handed to the device */
+  uint64_t tasksStarted;
+  uint64_t tasksEnded;
+  uint64_t kernelsEnded;      /**< AI_CORE, AI_VECTOR_CORE and MIX tasks among them */
+  uint64_t aicCycles;         /**< cycles of all cube cores while they ran blocks */
+  uint64_t aivCycles;         /**< cycles of all vector cores while they ran blocks */
+  uint64_t cubeMacsFp16;      /**< multiply-accumulates at half precision */
+  uint64_t cubeMacsInt8;
+  uint64_t bytesRead;         /**< from main memory */
+  uint64_t bytesWritten;      /**< to main memory */
+} npusimDeviceTotals;
+
+/**
+ * Reads the totals of @p device into @p totals, of which at most @p size bytes are written (pass
+ * sizeof(npusimDeviceTotals); fields are only ever appended).
+ * @return 0, ACL_ERROR_RT_INVALID_DEVICEID or ACL_ERROR_INVALID_PARAM
+ */
+NPUSIM_EXPORT int npusimTotals(uint32_t device, npusimDeviceTotals *totals, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* NPUSIM_H */
