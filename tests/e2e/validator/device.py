@@ -223,7 +223,9 @@ class DeviceCheck:
         for kind in ("hbm.data", "llc.data", "npu_mem.data", "npu_mem.app", "npu_module_mem.data", "pcie.data",
                      "qos.data", "socpmu.data"):
             size = layout.DEVICE_RECORDS[kind]
-            self.count[kind] += sum(len(blob) // size for _, blob in self._blobs(kind, size))
+            records = sum(len(blob) // size for _, blob in self._blobs(kind, size))
+            if records:
+                self.count[kind] = records
 
     def _tracked(self):
         """How many tasks of the device the host told of; without its track a task is shown nowhere."""
