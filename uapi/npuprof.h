@@ -245,14 +245,19 @@ struct npuprof_query {
  * @vector_events: input: events of vector cores
  * @cube_event_count: input: used entries of @cube_events
  * @vector_event_count: input: used entries of @vector_events
- * @options: input: channel specific; LLC: 0 read, 1 write
+ * @options: input: channel specific; LLC: 0 read, 1 write; BLOCK_PMU: 0 all blocks, 1 only those that mixed
+ *	kernels run on their second core kind; other channels: 0
  * @ring: returned: index of the ring in the control and tails areas
  * @record_size: returned: bytes of one record
  * @data_offset: returned: offset of slot 0 in the data area
  *
+ * TASK_LOG, TASK_PMU, TS_TRACK, AICPU and BLOCK_PMU rings record one window of tasks and so belong to one
+ * session at a time; the event lists of TASK_PMU and BLOCK_PMU share the counters of a core kind, and the
+ * options of all BLOCK_PMU rings must agree.
+ *
  * Errors: EINVAL (a value outside its range), EOPNOTSUPP (channel, event or mode not available),
- * EBUSY (session is running, or another session owns the channel or core), ENOSPC (too many rings),
- * ENOMEM (data limit), E2BIG (unknown tail not zero).
+ * EBUSY (session was started, or the channel or core is taken), ENOSPC (too many rings, or more events than
+ * counters), ENOMEM (data limit), E2BIG (unknown tail not zero).
  */
 struct npuprof_add_ring {
 	__u32 size;

@@ -113,29 +113,40 @@ void npc_core_start(struct npc_core *core, unsigned int used, unsigned int count
 {
 	unsigned int i;
 
+	memset(core, 0, sizeof(*core));
 	if (used > NPUPROF_MAX_COUNTERS)
 		used = NPUPROF_MAX_COUNTERS;
 	core->used = used;
-	for (i = 0; i < NPUPROF_MAX_COUNTERS; i++)
+	for (i = 0; i < used; i++)
 		npc_counter_start(&core->counters[i], counter_bits, reading->counters[i]);
 	npc_counter_start(&core->cycles, cycle_bits, reading->cycles);
 }
 
-void npc_record_core_sample(struct npuprof_rec_core_sample *record, struct npc_core *core,
-			    const struct npc_core_reading *reading, const struct npc_slots *slots,
-			    __u8 core_id, __u64 time_ns)
+void npc_core_update(struct npc_core *core, const struct npc_core_reading *reading)
 {
-	__u64 deltas[NPUPROF_MAX_COUNTERS] = {0};
 	unsigned int i;
 
-	memset(record, 0, sizeof(*record));
 	for (i = 0; i < core->used; i++)
-		deltas[i] = npc_counter_update(&core->counters[i], reading->counters[i],
-					       reading->overflowed & (1u << i));
+		npc_counter_update(&core->counters[i], reading->counters[i],
+				   reading->overflowed & (1u << i));
+	npc_counter_update(&core->cycles, reading->cycles,
+			   reading->overflowed & (1u << NPUPROF_MAX_COUNTERS));
+}
+
+void npc_record_core_sample(struct npuprof_rec_core_sample *record, struct npc_core *core,
+			    const struct npc_slots *slots, __u8 core_id, __u64 time_ns)
+{
+	unsigned int i, slot;
+
+	memset(record, 0, sizeof(*record));
 	record->mode = 1;
-	pick_counters(record->counters, deltas, slots);
-	record->cycles = npc_counter_update(&core->cycles, reading->cycles,
-					    reading->overflowed & (1u << NPUPROF_MAX_COUNTERS));
+	for (i = 0; i < slots->count; i++) {
+		slot = slots->slot[i];
+		record->counters[i] = core->counters[slot].total - core->told[slot];
+		core->told[slot] = core->counters[slot].total;
+	}
+	record->cycles = core->cycles.total - core->told_cycles;
+	core->told_cycles = core->cycles.total;
 	record->time_ns = time_ns;
 	record->count = slots->count;
 	record->core_id = core_id;

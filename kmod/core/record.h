@@ -76,11 +76,15 @@ struct npc_counts {
  * struct npc_core - extended counters of one core that is sampled
  * @counters: programmable counters
  * @cycles: cycle counter
+ * @told: totals of @counters in the last record
+ * @told_cycles: total of @cycles in the last record
  * @used: counters in use, the first ones
  */
 struct npc_core {
 	struct npc_counter counters[NPUPROF_MAX_COUNTERS];
 	struct npc_counter cycles;
+	__u64 told[NPUPROF_MAX_COUNTERS];
+	__u64 told_cycles;
 	__u8 used;
 };
 
@@ -127,18 +131,22 @@ void npc_core_start(struct npc_core *core, unsigned int used, unsigned int count
 		    unsigned int cycle_bits, const struct npc_core_reading *reading);
 
 /**
- * npc_record_core_sample() - take one reading of a core and build the record of what was counted
- * since the last
+ * npc_core_update() - take one reading, for a sample or because a counter overflowed
+ *
+ * The caller clears the overflow flags it handed over.
+ */
+void npc_core_update(struct npc_core *core, const struct npc_core_reading *reading);
+
+/**
+ * npc_record_core_sample() - build the record of what was counted since the last one
  * @record: filled
- * @core: counters, updated
- * @reading: raw values
+ * @core: counters, brought up to date by npc_core_update()
  * @slots: counters of the ring's events
  * @core_id: number in the record, matrix cores from 0, vector cores after them
- * @time_ns: device monotonic time of @reading
+ * @time_ns: device monotonic time of the last reading
  */
 void npc_record_core_sample(struct npuprof_rec_core_sample *record, struct npc_core *core,
-			    const struct npc_core_reading *reading, const struct npc_slots *slots,
-			    __u8 core_id, __u64 time_ns);
+			    const struct npc_slots *slots, __u8 core_id, __u64 time_ns);
 
 /** npc_ticks_to_ns() - @ticks of a clock of @hz (not 0) in nanoseconds, rounded down, exact over 64
  * bits. */

@@ -82,8 +82,8 @@ bool npc_ring_write(struct npc_ring *ring, const void *record, __u64 clock)
 	return true;
 }
 
-void npc_ring_lose(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 count, __u64 first,
-		   __u64 last)
+void npc_ring_lose_at(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 position,
+		      __u64 count, __u64 first, __u64 last)
 {
 	struct npuprof_ring_ctrl *ctrl = ring->ctrl;
 	struct npc_gap *gap = &ring->gaps[cause];
@@ -91,7 +91,7 @@ void npc_ring_lose(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 c
 	if (!count)
 		return;
 	if (!gap->count) {
-		gap->position = ring->head;
+		gap->position = position;
 		gap->first = first;
 		ring->open_gaps |= 1u << cause;
 	}
@@ -104,20 +104,27 @@ void npc_ring_lose(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 c
 	npc_store(&ctrl->lost_records, ring->lost);
 }
 
-int npc_ring_device_head(struct npc_ring *ring, __u64 head)
+void npc_ring_lose(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 count, __u64 first,
+		   __u64 last)
 {
-	__u64 tail;
+	npc_ring_lose_at(ring, cause, ring->head, count, first, last);
+}
+
+int npc_ring_follow_device(struct npc_ring *ring, __u64 head)
+{
+	__u64 tail = npc_load_acquire(&ring->tail->tail);
 
 	if (head - ring->head > ring->slots)
 		return -EINVAL;
-	if (tail_load(ring, &tail))
+	/* The device published before the driver looked, so the reader may be ahead of ring->head.
+	 */
+	if (head - tail <= ring->slots)
 		ring->tail_seen = tail;
 	if (head - ring->tail_seen > ring->slots)
 		return -EINVAL;
 	if (head != ring->head && ring->open_gaps)
 		npc_ring_close_gaps(ring);
 	ring->head = head;
-	npc_ring_publish(ring);
 	return 0;
 }
 

@@ -138,14 +138,25 @@ void npc_ring_lose(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 c
 		   __u64 last);
 
 /**
- * npc_ring_device_head() - the device itself has written records up to @head
+ * npc_ring_lose_at() - npc_ring_lose() for records missing before record number @position
  *
- * For rings in the device-written path, whose slots the driver does not fill. A head that goes
- * backwards or further than the reader's room is the device's fault.
- *
- * Return: 0, or -EINVAL if @head is impossible; nothing is published then.
+ * For the device-written path, where the device noted where it dropped. A gap of this cause that is
+ * still open keeps its position.
  */
-int npc_ring_device_head(struct npc_ring *ring, __u64 head);
+void npc_ring_lose_at(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 position,
+		      __u64 count, __u64 first, __u64 last);
+
+/**
+ * npc_ring_follow_device() - the device itself has written and published records up to @head
+ *
+ * For rings in the device-written path, whose slots and head the driver does not write. Gaps that
+ * lie before
+ * @head are sent to the event ring.
+ *
+ * Return: 0, or -EINVAL if @head is impossible (it went back, or beyond the room the reader left),
+ * which is the device's fault; nothing changes then.
+ */
+int npc_ring_follow_device(struct npc_ring *ring, __u64 head);
 
 /**
  * npc_ring_close_gaps() - send open gaps to the event ring

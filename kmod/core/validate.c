@@ -24,7 +24,7 @@ static const struct channel channels[NPUPROF_CHANNEL_COUNT] = {
 	[NPUPROF_CHANNEL_TASK_LOG] = {sizeof(struct npuprof_rec_task_log), false, false, false, 0},
 	[NPUPROF_CHANNEL_TASK_PMU] = {sizeof(struct npuprof_rec_task_pmu), false, false, true, 0},
 	[NPUPROF_CHANNEL_TS_TRACK] = {sizeof(struct npuprof_rec_ts_track), false, false, false, 0},
-	[NPUPROF_CHANNEL_BLOCK_PMU] = {sizeof(struct npuprof_rec_block_pmu), true, false, true, 0},
+	[NPUPROF_CHANNEL_BLOCK_PMU] = {sizeof(struct npuprof_rec_block_pmu), true, false, true, 1},
 	[NPUPROF_CHANNEL_CORE_SAMPLE] = {sizeof(struct npuprof_rec_core_sample), true, true, true,
 					 0},
 	[NPUPROF_CHANNEL_HBM] = {sizeof(struct npuprof_rec_bandwidth), false, true, false, 0},
