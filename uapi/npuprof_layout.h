@@ -9,11 +9,11 @@
 #include "npuprof.h"
 #include "npuprof_records.h"
 
-/* Works from gnu90 through C++20: a negative array size is an error everywhere. */
-#define NPUPROF_JOIN_(a, b)	a##b
-#define NPUPROF_JOIN(a, b)	NPUPROF_JOIN_(a, b)
-#define NPUPROF_PROVE(what)                                                                                  \
-	typedef char NPUPROF_JOIN(npuprof_proved_, __LINE__)[(what) ? 1 : -1] __attribute__((unused))
+/*
+ * Works from gnu90 through C++20: a negative array size is an error everywhere, and one name may be declared
+ * as often as one likes as long as its type stays char[1].
+ */
+#define NPUPROF_PROVE(what)	extern char npuprof_layout_proof[(what) ? 1 : -1]
 #define NPUPROF_AT(type, member, offset)                                                                     \
 	NPUPROF_PROVE(__builtin_offsetof(struct type, member) == (offset))
 #define NPUPROF_SIZE(type, bytes) NPUPROF_PROVE(sizeof(struct type) == (bytes))

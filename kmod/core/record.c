@@ -108,6 +108,18 @@ void npc_record_bandwidth(struct npuprof_rec_bandwidth *record, __u64 clock, __u
 	record->unit = unit;
 }
 
+void npc_record_aicpu(struct npuprof_rec_aicpu *record, __u16 stream_id, __u16 task_id,
+		      const __u64 times[4])
+{
+	memset(record, 0, sizeof(*record));
+	record->stream_id = stream_id;
+	record->task_id = task_id;
+	record->submitted = times[0];
+	record->scheduled = times[1];
+	record->start = times[2];
+	record->end = times[3];
+}
+
 void npc_core_start(struct npc_core *core, unsigned int used, unsigned int counter_bits,
 		    unsigned int cycle_bits, const struct npc_core_reading *reading)
 {

@@ -126,6 +126,16 @@ void npc_record_flip(struct npuprof_rec_ts_track *record, __u64 clock, __u16 str
 void npc_record_bandwidth(struct npuprof_rec_bandwidth *record, __u64 clock, __u32 unit,
 			  __u32 event, __u64 value);
 
+/**
+ * npc_record_aicpu() - one task on an AI CPU
+ * @record: filled
+ * @stream_id: stream
+ * @task_id: task
+ * @times: device clock when it was queued, when a core took it, when it started and ended
+ */
+void npc_record_aicpu(struct npuprof_rec_aicpu *record, __u16 stream_id, __u16 task_id,
+		      const __u64 times[4]);
+
 /** npc_core_start() - begin sampling a core whose counters stand at @reading. */
 void npc_core_start(struct npc_core *core, unsigned int used, unsigned int counter_bits,
 		    unsigned int cycle_bits, const struct npc_core_reading *reading);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/credit.h"
+
+#include <gtest/gtest.h>
+
+#include "ring_fixture.h"
+
+namespace {
+
+TEST(Credit, FreshRingMayBeFilledOnce) {
+  TestSession s(64);
+  npc_credit credit;
+  npc_credit_init(&credit, &s.ring.ring, 0);
+  EXPECT_EQ(credit.limit, 64u);
+  EXPECT_EQ(credit.step, 8u);
+  EXPECT_FALSE(npc_credit_renew(&credit, &s.ring.ring));
+}
+
+TEST(Credit, SmallestRingHasAStep) {
+  TestSession s(4);
+  npc_credit credit;
+  npc_credit_init(&credit, &s.ring.ring, 0);
+  EXPECT_EQ(credit.step, 1u);
+}
+
+TEST(Credit, IsRenewedFromTheTailInSteps) {
+  TestSession s(64);
+  npc_credit credit;
+  npc_credit_init(&credit, &s.ring.ring, 0);
+  ASSERT_EQ(npc_ring_follow_device(&s.ring.ring, 40), 0);
+  s.ring.tail.tail = 7;
+  EXPECT_FALSE(npc_credit_renew(&credit, &s.ring.ring));
+  s.ring.tail.tail = 8;
+  EXPECT_TRUE(npc_credit_renew(&credit, &s.ring.ring));
+  EXPECT_EQ(credit.limit, 72u);
+}
+
+TEST(Credit, ExhaustedDeviceGetsEvenOneSlot) {
+  TestSession s(64);
+  npc_credit credit;
+  npc_credit_init(&credit, &s.ring.ring, 0);
+  ASSERT_EQ(npc_ring_follow_device(&s.ring.ring, 64), 0);
+  s.ring.tail.tail = 1;
+  EXPECT_TRUE(npc_credit_renew(&credit, &s.ring.ring));
+  EXPECT_EQ(credit.limit, 65u);
+}
+
+TEST(Credit, NoWordOfTheReaderGivesMoreThanTheRing) {
+  TestSession s(64);
+  npc_credit credit;
+  npc_credit_init(&credit, &s.ring.ring, 0);
+  ASSERT_EQ(npc_ring_follow_device(&s.ring.ring, 50), 0);
+  uint64_t random = 99;
+  for (int k = 0; k < 100000; ++k) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    s.ring.tail.tail = k % 3 ? random : random % 80;
+    npc_credit_renew(&credit, &s.ring.ring);
+    ASSERT_LE(credit.limit, 50u + 64u);
+    ASSERT_GE(credit.limit, 64u);
+  }
+}
+
+TEST(Credit, TailGoingBackTakesNothingAway) {
+  TestSession s(64);
+  npc_credit credit;
+  npc_credit_init(&credit, &s.ring.ring, 0);
+  ASSERT_EQ(npc_ring_follow_device(&s.ring.ring, 60), 0);
+  s.ring.tail.tail = 40;
+  ASSERT_TRUE(npc_credit_renew(&credit, &s.ring.ring));
+  s.ring.tail.tail = 10;
+  EXPECT_FALSE(npc_credit_renew(&credit, &s.ring.ring));
+  EXPECT_EQ(credit.limit, 104u);
+}
+
+TEST(Credit, WrapsAt64Bits) {
+  TestSession s(64);
+  s.ring.StartAt(~uint64_t{0} - 9);
+  npc_credit credit;
+  npc_credit_init(&credit, &s.ring.ring, 0);
+  EXPECT_EQ(credit.limit, 54u);
+  ASSERT_EQ(npc_ring_follow_device(&s.ring.ring, 20), 0);
+  s.ring.tail.tail = 20;
+  EXPECT_TRUE(npc_credit_renew(&credit, &s.ring.ring));
+  EXPECT_EQ(credit.limit, 84u);
+}
+
+}  // namespace

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof.h"
+#include "npuprof_records.h"
+#include "npuprof_layout.h"
+
+#ifdef BREAK_LAYOUT
+NPUPROF_SIZE(npuprof_query, 161);
+#endif
+
+/* Sizes that every structure must have to pass between 32 and 64 bit programs unchanged. */
+#define MULTIPLE_OF_8(type) NPUPROF_PROVE(sizeof(struct type) % 8 == 0)
+MULTIPLE_OF_8(npuprof_query);
+MULTIPLE_OF_8(npuprof_add_ring);
+MULTIPLE_OF_8(npuprof_control);
+MULTIPLE_OF_8(npuprof_stats);
+MULTIPLE_OF_8(npuprof_clock);
+MULTIPLE_OF_8(npuprof_rec_task_log);
+MULTIPLE_OF_8(npuprof_rec_task_pmu);
+MULTIPLE_OF_8(npuprof_rec_block_pmu);
+MULTIPLE_OF_8(npuprof_rec_ts_track);
+MULTIPLE_OF_8(npuprof_rec_core_sample);
+MULTIPLE_OF_8(npuprof_rec_bandwidth);
+MULTIPLE_OF_8(npuprof_rec_aicpu);
+MULTIPLE_OF_8(npuprof_rec_event);
+
+/* Request numbers are part of the contract, and fit a C switch. */
+NPUPROF_PROVE(NPUPROF_IOC_QUERY == 0xc0a04ec0UL);
+NPUPROF_PROVE(NPUPROF_IOC_ADD_RING == 0xc0804ec1UL);
+NPUPROF_PROVE(NPUPROF_IOC_START == 0xc0384ec2UL);
+NPUPROF_PROVE(NPUPROF_IOC_STOP == 0xc0384ec3UL);
+NPUPROF_PROVE(NPUPROF_IOC_FREEZE == 0xc0384ec4UL);
+NPUPROF_PROVE(NPUPROF_IOC_FLUSH == 0xc0384ec5UL);
+NPUPROF_PROVE(NPUPROF_IOC_STATS == 0xc0684ec6UL);
+NPUPROF_PROVE(NPUPROF_IOC_CLOCK == 0xc0304ec7UL);
+NPUPROF_PROVE(NPUPROF_HEAD_FUNC(NPUPROF_HEAD(NPUPROF_FUNC_TASK_PMU, 63)) == NPUPROF_FUNC_TASK_PMU);
+NPUPROF_PROVE(NPUPROF_HEAD_TYPE(NPUPROF_HEAD(NPUPROF_FUNC_TASK_PMU, 63)) == 63);
