@@ -19,11 +19,11 @@ extern "C" {
 
 /** Where a task runs; the numbers are those of the profiling record node_basic_info. */
 enum npusimTaskType {
-  NPUSIM_TASK_AI_CORE = 0,
-  NPUSIM_TASK_AI_CPU = 1,
-  NPUSIM_TASK_AI_VECTOR_CORE = 2,
-  NPUSIM_TASK_MIX_AIC = 4,
-  NPUSIM_TASK_MIX_AIV = 5,
+  NPUSIM_OP_AI_CORE = 0,
+  NPUSIM_OP_AI_CPU = 1,
+  NPUSIM_OP_AI_VECTOR_CORE = 2,
+  NPUSIM_OP_MIX_AIC = 4,
+  NPUSIM_OP_MIX_AIV = 5,
 };
 
 /**
