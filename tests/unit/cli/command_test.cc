@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built command: exit status and streams of everything but record.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "scratch.h"
+
+namespace npuprof::cli {
+namespace {
+
+const std::string kNpuprof = NPUPROF_COMMAND;
+constexpr const char* kName = "PROF_000001_20240101000000000_00000042ABCDEFGH";
+
+TEST(Command, HelpGoesToStdoutWithExamplesAndListsOnlyWhatExists) {
+  Scratch scratch;
+  const Finished help = Shell(scratch, kNpuprof + " --help");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_EQ(help.err, "");
+  EXPECT_NE(help.out.find("npuprof record -o out -- ./my_program"), std::string::npos);
+  for (const char* command : {"record", "export", "info", "list"}) {
+    EXPECT_NE(help.out.find(std::string("\n  ") + command), std::string::npos) << command;
+    const Finished page = Shell(scratch, kNpuprof + " " + command + " --help");
+    EXPECT_EQ(page.status, 0);
+    EXPECT_NE(page.out.find("Examples:"), std::string::npos) << command;
+  }
+  for (const char* command : {"verify", "repair", "top", "report", "trace", "doctor"}) {
+    EXPECT_EQ(help.out.find(std::string("\n  ") + command), std::string::npos) << command;
+  }
+}
+
+TEST(Command, MisuseIsOneSentenceOnStderrAndStatusTwo) {
+  Scratch scratch;
+  for (const char* arguments :
+       {"", "frobnicate", "list --frob", "export", "export a b", "info", "info --device x",
+        "export --format cvs x", "record", "record --", "record --metrics Pipe -- true",
+        "record --devices 64 -- true", "record --data-types x -- true", "record --host gpu -- true",
+        "record -o 'a;b' -- true", "list -- true"}) {
+    const Finished run = Shell(scratch, kNpuprof + " " + arguments);
+    EXPECT_EQ(run.status, 2) << arguments;
+    EXPECT_EQ(run.out, "") << arguments;
+    EXPECT_EQ(run.err.substr(0, 9), "npuprof: ") << arguments << ": " << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << arguments << ": " << run.err;
+  }
+}
+
+TEST(Command, RefusalNamesTheValueAndWhatIsAllowed) {
+  Scratch scratch;
+  const Finished command = Shell(scratch, kNpuprof + " frob");
+  EXPECT_NE(command.err.find("'frob' is no command; known are record, export, info, list"),
+            std::string::npos);
+  const Finished format = Shell(scratch, kNpuprof + " export --format cvs x");
+  EXPECT_NE(format.err.find("'cvs' is no export format; known are csv, json"), std::string::npos)
+      << format.err;
+}
+
+TEST(Command, FailureIsOneSentenceOnStderrAndStatusOne) {
+  Scratch scratch;
+  scratch.Write("plain", "text");
+  const std::string dir = scratch.path().string();
+  for (const std::string& arguments :
+       {"export " + dir, "export " + dir + "/plain", "export " + dir + "/none", "info " + dir,
+        "list " + dir + "/none", "record -o " + dir + "/plain/x -- true"}) {
+    const Finished run = Shell(scratch, kNpuprof + " " + arguments);
+    EXPECT_EQ(run.status, 1) << arguments;
+    EXPECT_EQ(run.out, "") << arguments;
+    EXPECT_EQ(run.err.substr(0, 9), "npuprof: ") << arguments << ": " << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << arguments << ": " << run.err;
+    EXPECT_NE(run.err.find(dir), std::string::npos) << "the sentence names the path: " << run.err;
+  }
+}
+
+TEST(Command, ListShowsEachDirectoryMarkedInFirstAndLastLine) {
+  Scratch scratch;
+  scratch.Write(std::string(kName) + "/npuprof/manifest.json", kManifest);
+  scratch.Write(std::string(kName) + "/host/info.json", "{}");
+  const Finished run = Shell(scratch, kNpuprof + " list " + scratch.path().string());
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.out.find(kName), std::string::npos);
+  EXPECT_NE(run.out.find("157"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("incomplete, simulated"), std::string::npos);
+  EXPECT_EQ(run.out.find('\033'), std::string::npos) << "no colour into a pipe";
+  const std::string first = run.out.substr(0, run.out.find('\n'));
+  EXPECT_EQ(first.substr(0, 9), "simulated");
+  EXPECT_EQ(run.out.substr(run.out.size() - first.size() - 1), first + "\n");
+}
+
+TEST(Command, ListAsJsonCarriesTheSums) {
+  Scratch scratch;
+  scratch.Write(std::string(kName) + "/npuprof/manifest.json", kManifest);
+  scratch.Write(std::string(kName) + "/host/info.json", "{}");
+  const Finished run = Shell(scratch, kNpuprof + " list --json " + scratch.path().string());
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0]["kept"], 157);
+  EXPECT_EQ(json[0]["lost"], 10);
+  EXPECT_EQ(json[0]["simulated"], true);
+  EXPECT_EQ(json[0]["complete"], false);
+  EXPECT_EQ(json[0]["bytes"], std::string(kManifest).size() + 2);
+}
+
+TEST(Command, ListOfADirectoryWithoutProfilesSaysSo) {
+  Scratch scratch;
+  const Finished run = Shell(scratch, kNpuprof + " list " + scratch.path().string());
+  EXPECT_EQ(run.status, 0);
+  EXPECT_NE(run.out.find("no PROF_* directory"), std::string::npos);
+  EXPECT_EQ(Shell(scratch, kNpuprof + " list --json " + scratch.path().string()).out, "[]\n");
+}
+
+}  // namespace
+}  // namespace npuprof::cli

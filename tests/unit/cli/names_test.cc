@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "npuprof/names.h"
+
+#include <gtest/gtest.h>
+
+#include "npuprof/commands.h"
+
+namespace npuprof::cli {
+namespace {
+
+template <typename F>
+std::string Refusal(F&& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.status, kUsage);
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(DataTypes, NamesAndMasksAreJoined) {
+  EXPECT_EQ(ParseDataTypes("acl-api"), 0x1u);
+  EXPECT_EQ(ParseDataTypes("acl-api,task-time,metrics"), 0x7u);
+  EXPECT_EQ(ParseDataTypes("task-time,0x800000000"), 0x800000002u);
+  EXPECT_EQ(ParseDataTypes("0x4000000000000000"), 0x4000000000000000u);
+}
+
+TEST(DataTypes, EveryNameGivesItsBitAndBack) {
+  for (const DataType& type : DataTypes()) {
+    EXPECT_EQ(ParseDataTypes(type.name), type.bit);
+    EXPECT_EQ(DataTypeNames(type.bit), type.name);
+  }
+}
+
+TEST(DataTypes, BitsWithoutNameAreShownInHexadecimal) {
+  EXPECT_EQ(DataTypeNames(0x4000000000000003), "acl-api,task-time,0x4000000000000000");
+}
+
+TEST(DataTypes, DefaultIsAccepted) {
+  EXPECT_EQ(ParseDataTypes(kDefaultDataTypes), 0x1afu);
+}
+
+TEST(DataTypes, RefusalNamesTheWordAndTheKnownOnes) {
+  for (const char* bad : {"acl_api", "", "acl-api,", "7", "0x", "0x1g", "0x10000000000000000", "-1"}) {
+    const std::string text = Refusal([&] { ParseDataTypes(bad); });
+    EXPECT_NE(text.find("is no data type; known are acl-api"), std::string::npos) << bad << ": " << text;
+  }
+  EXPECT_NE(Refusal([] { ParseDataTypes("acl-api,frob"); }).find("'frob'"), std::string::npos);
+  EXPECT_NE(Refusal([] { ParseDataTypes("0x0"); }).find("select nothing"), std::string::npos);
+}
+
+TEST(MetricGroups, AnyCaseIsAcceptedAndSpelledAsPublished) {
+  EXPECT_EQ(ParseMetricGroup("pipeutilization"), "PipeUtilization");
+  EXPECT_EQ(ParseMetricGroup("MEMORYL0"), "MemoryL0");
+  EXPECT_EQ(MetricGroups().size(), 9u);
+  EXPECT_EQ(MetricGroups()[8], "MemoryAccess");  // index is the value of aclprofAicoreMetrics
+  EXPECT_NE(Refusal([] { ParseMetricGroup("Pipe"); }).find("'Pipe' is no metric group; known are Arith"),
+            std::string::npos);
+}
+
+TEST(Devices, IdsAreSortedAndChecked) {
+  EXPECT_EQ(ParseDevices("all"), "all");
+  EXPECT_EQ(ParseDevices("0"), "0");
+  EXPECT_EQ(ParseDevices("10,2,63"), "2,10,63");
+  EXPECT_NE(Refusal([] { ParseDevices("64"); }).find("'64' is no device id; allowed are 0 to 63"),
+            std::string::npos);
+  EXPECT_NE(Refusal([] { ParseDevices("1,1"); }).find("device 1 is named twice"), std::string::npos);
+  for (const char* bad : {"", "-1", "0x1", "1,", "1 ", "a", "99999999999"}) {
+    EXPECT_NE(Refusal([&] { ParseDevices(bad); }).find("is no device id"), std::string::npos) << bad;
+  }
+}
+
+TEST(HostData, OnlyCpuAndMem) {
+  EXPECT_EQ(ParseHostData("cpu,mem"), "cpu,mem");
+  EXPECT_NE(
+      Refusal([] { ParseHostData("cpu,disk"); }).find("'disk' is no host data; allowed are cpu and mem"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace npuprof::cli

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// record: what the profiled program sees, and what npuprof says and returns afterwards.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "scratch.h"
+
+namespace npuprof::cli {
+namespace {
+
+const std::string kNpuprof = NPUPROF_COMMAND;
+
+std::string Record(const Scratch& scratch, const std::string& options, const std::string& program) {
+  return kNpuprof + " record -o " + scratch.path().string() + "/out " + options + " -- " + program;
+}
+
+// Stands in for a program with libaclprof: leaves one directory with a manifest where it is told to.
+std::string WritesAProfile(const Scratch& scratch) {
+  const auto manifest = scratch.Write("manifest.json", kManifest);
+  const auto program = scratch.Write("program",
+                                     "d=$NPUPROF_RECORD_DIR/PROF_000001_20240101000000000_00000042ABCDEFGH\n"
+                                     "mkdir -p $d/npuprof $d/host; echo '{}' >$d/host/info.json\n"
+                                     "cp " +
+                                         manifest.string() + " $d/npuprof/\n");
+  return "sh " + program.string();
+}
+
+TEST(Record, ExitStatusIsPassedOn) {
+  Scratch scratch;
+  for (const int status : {0, 1, 2, 3, 77, 255}) {
+    EXPECT_EQ(Shell(scratch, Record(scratch, "", "sh -c 'exit " + std::to_string(status) + "'")).status,
+              status);
+  }
+}
+
+TEST(Record, DeathBySignalIsPassedOn) {
+  Scratch scratch;
+  // The shell that runs npuprof sees npuprof die from the program's signal.
+  const Finished run = Shell(scratch, Record(scratch, "", "sh -c 'kill -SEGV $$'") + "; echo $?");
+  EXPECT_EQ(run.out, std::to_string(128 + SIGSEGV) + "\n");
+}
+
+TEST(Record, ArgumentsAndStreamsOfTheProgramAreUntouched) {
+  Scratch scratch;
+  const Finished run = Shell(
+      scratch, "echo in | " + Record(scratch, "", "sh -c 'cat; printf %s, \"$@\"' x --help -- 'a b' ''"));
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.out, "in\n--help,--,a b,,");
+}
+
+TEST(Record, ProgramSeesTheRequestInItsEnvironment) {
+  Scratch scratch;
+  const Finished run = Shell(
+      scratch, Record(scratch, "--data-types acl-api,task-time --metrics memory --devices 1,0 --host cpu,mem",
+                      "sh -c 'env | grep ^NPUPROF_RECORD_ | sort'"));
+  EXPECT_EQ(
+      run.out,
+      "NPUPROF_RECORD_DEVICES=0,1\nNPUPROF_RECORD_DIR=" + scratch.path().string() +
+          "/out\nNPUPROF_RECORD_HOST=cpu,mem\nNPUPROF_RECORD_METRICS=Memory\nNPUPROF_RECORD_TYPES=0x3\n");
+}
+
+TEST(Record, UnaskedHostDataIsNotInTheEnvironmentEvenIfItWasBefore) {
+  Scratch scratch;
+  const Finished run = Shell(
+      scratch, "NPUPROF_RECORD_HOST=cpu " + Record(scratch, "", "sh -c 'echo ${NPUPROF_RECORD_HOST-unset}'"));
+  EXPECT_EQ(run.out, "unset\n");
+}
+
+TEST(Record, SignalsSentToNpuprofReachTheProgram) {
+  Scratch scratch;
+  for (const char* name : {"INT", "TERM", "HUP", "QUIT", "USR1", "USR2"}) {
+    const std::string ready = (scratch.path() / "ready").string();
+    std::filesystem::remove(ready);
+    const std::string program = "sh -c 'trap \"exit 42\" " + std::string(name) + "; touch " + ready +
+                                "; while :; do sleep 0.05; done'";
+    // A shell starts background jobs with INT and QUIT ignored, which no trap can undo; env can.
+    const Finished run =
+        Shell(scratch, "env --default-signal=INT,QUIT " + Record(scratch, "", program) + " & pid=$!\n" +
+                           "while ! [ -e " + ready + " ]; do sleep 0.02; done\n" + "kill -" + name +
+                           " $pid; wait $pid; echo $?");
+    EXPECT_EQ(run.out, "42\n") << name << run.err;
+  }
+}
+
+TEST(Record, MissingProgramIs127AndOneThatCannotRunIs126) {
+  Scratch scratch;
+  const Finished missing = Shell(scratch, Record(scratch, "", "./no_such_program"));
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_NE(missing.err.find("cannot run './no_such_program': No such file"), std::string::npos)
+      << missing.err;
+  const auto plain = scratch.Write("plain", "text");
+  EXPECT_EQ(Shell(scratch, Record(scratch, "", plain.string())).status, 126);
+}
+
+TEST(Record, ReportNamesTheDirectoryAndTheLossBetweenTwoMarks) {
+  Scratch scratch;
+  const Finished run = Shell(scratch, Record(scratch, "", WritesAProfile(scratch)));
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.out, "") << "stdout belongs to the program";
+  EXPECT_NE(run.err.find("out/PROF_000001_"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("kept 157 records, lost 10 (device.device_fifo 2"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("incomplete"), std::string::npos);
+  EXPECT_NE(run.err.find("warning: look here"), std::string::npos);
+  const std::string first = run.err.substr(0, run.err.find('\n'));
+  EXPECT_EQ(first.substr(0, 18), "npuprof: simulated");
+  EXPECT_EQ(run.err.substr(run.err.size() - first.size() - 1), first + "\n");
+}
+
+TEST(Record, OnlyDirectoriesOfThisRunAreReported) {
+  Scratch scratch;
+  scratch.Write("out/PROF_000009_20230101000000000_00000001ABCDEFGH/host/info.json", "{}");
+  const Finished run = Shell(scratch, Record(scratch, "--json", WritesAProfile(scratch)));
+  const auto json = nlohmann::json::parse(run.out);
+  ASSERT_EQ(json["directories"].size(), 1u);
+  EXPECT_EQ(json["directories"][0]["lost"], 10);
+  EXPECT_EQ(json["exit_status"], 0);
+}
+
+TEST(Record, ProgramThatWasNotProfiledIsSaidSo) {
+  Scratch scratch;
+  const Finished run = Shell(scratch, Record(scratch, "", "true"));
+  EXPECT_EQ(run.status, 0);
+  EXPECT_NE(run.err.find("no PROF_* directory was written"), std::string::npos) << run.err;
+}
+
+TEST(Record, UnwritableDirectoryFailsBeforeTheProgramRuns) {
+  Scratch scratch;
+  scratch.Write("plain", "text");
+  const std::string dir = scratch.path().string();
+  const Finished run = Shell(scratch, kNpuprof + " record -o " + dir + "/plain -- touch " + dir + "/ran");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_FALSE(std::filesystem::exists(dir + "/ran"));
+}
+
+}  // namespace
+}  // namespace npuprof::cli

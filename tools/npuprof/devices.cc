@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "npuprof/devices.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/status.h"
+#include "device/device_session.h"
+#include "npuprof/commands.h"
+#include "npuprof/manifest.h"
+#include "npuprof/terminal.h"
+
+namespace npuprof::cli {
+namespace {
+
+// The library drives the simulated device only in a process that has the simulated runtime, so npuprof
+// becomes one.
+void LoadSimulatedRuntime() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto library = self.parent_path().parent_path() / "lib64" / "libruntime.so";
+  if (!error && std::filesystem::exists(library, error)) dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
+}
+
+void Check(const Status& status) {
+  if (!status.ok()) throw Error(status.text);
+}
+
+std::vector<std::string> Channels(const npuprof_query& query) {
+  std::vector<std::string> names;
+  for (unsigned channel = 0; channel < 64; ++channel) {
+    if ((query.channels >> channel) & 1) names.push_back(device::ChannelName(channel));
+  }
+  return names;
+}
+
+nlohmann::json ToJson(device::Backend backend, const npuprof_query& q) {
+  return {{"id", q.device_id},
+          {"backend", device::BackendName(backend)},
+          {"name", q.name},
+          {"simulated", (q.device_flags & NPUPROF_DEVICE_SIMULATED) != 0},
+          {"chip", q.chip},
+          {"abi", fmt::format("{}.{}", q.abi_major, q.abi_minor)},
+          {"cube_cores", q.cube_cores},
+          {"vector_cores", q.vector_cores},
+          {"aicpu_cores", q.aicpu_cores},
+          {"counters", q.counters},
+          {"counter_bits", q.counter_bits},
+          {"cycle_bits", q.cycle_bits},
+          {"clock_hz", q.clock_hz},
+          {"core_hz", q.core_hz},
+          {"min_period_ns", q.min_period_ns},
+          {"max_period_ns", q.max_period_ns},
+          {"sample_cost_ns", q.sample_cost_ns},
+          {"channels", Channels(q)}};
+}
+
+void Print(device::Backend backend, const npuprof_query& q, bool colour) {
+  fmt::print("{}\n", Paint(fmt::format("device {}: {} (backend {}, chip {})", q.device_id, q.name,
+                                       device::BackendName(backend), q.chip),
+                           Style::kBold, colour));
+  fmt::print("  {} cube and {} vector cores at {} MHz, {} AI CPUs, clock {} MHz\n", q.cube_cores,
+             q.vector_cores, q.core_hz / 1'000'000, q.aicpu_cores, static_cast<double>(q.clock_hz) / 1e6);
+  fmt::print("  {} counters of {} bits and a cycle counter of {} bits per core\n", q.counters, q.counter_bits,
+             q.cycle_bits);
+  fmt::print("  sampling every {} to {}, {} host CPU per sample\n", Duration(q.min_period_ns),
+             Duration(q.max_period_ns), Duration(q.sample_cost_ns));
+  fmt::print("  channels: {}\n", fmt::join(Channels(q), ", "));
+}
+
+}  // namespace
+
+int ShowDevices(bool json) {
+  LoadSimulatedRuntime();
+  device::Backend backend;
+  std::string reason;
+  Check(device::ChooseBackend(&backend, &reason));
+  const unsigned count = device::DeviceCount(backend);
+
+  std::vector<npuprof_query> all;
+  bool simulated = false;
+  for (unsigned id = 0; id < count; ++id) {
+    std::unique_ptr<device::DeviceSession> session;
+    Check(device::DeviceSession::Open(backend, id, &session));
+    all.push_back(session->query());
+    simulated = simulated || (session->query().device_flags & NPUPROF_DEVICE_SIMULATED);
+  }
+  if (json) {
+    nlohmann::json out = {
+        {"backend", device::BackendName(backend)}, {"reason", reason}, {"devices", nlohmann::json::array()}};
+    for (const npuprof_query& query : all) out["devices"].push_back(ToJson(backend, query));
+    fmt::print("{}\n", out.dump(2));
+    return 0;
+  }
+  const bool colour = WantsColour(stdout);
+  const std::string mark = Paint(kSimulatedMark, Style::kWarn, colour) + "\n";
+  if (simulated) fmt::print("{}", mark);
+  if (all.empty()) fmt::print("no NPU: {}\n", reason);
+  for (const npuprof_query& query : all) Print(backend, query, colour);
+  if (simulated) fmt::print("{}", mark);
+  return 0;
+}
+
+}  // namespace npuprof::cli

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/export.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "npuprof/commands.h"
+#include "npuprof/manifest.h"
+#include "npuprof/terminal.h"
+
+namespace npuprof::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::string directory;
+  std::string output;
+  std::vector<std::string> formats;
+  bool json = false;
+};
+
+void CheckFormats(const std::vector<std::string>& formats) {
+  const auto& known = analysis::KnownFormats();
+  for (const std::string& format : formats) {
+    if (std::find(known.begin(), known.end(), format) == known.end()) {
+      throw Error(fmt::format("'{}' is no export format; known are {}", format, fmt::join(known, ", ")),
+                  kUsage);
+    }
+  }
+}
+
+json ToJson(const analysis::ExportResult& result) {
+  json out = {{"simulated", result.simulated},
+              {"files", json::array()},
+              {"rows", result.rows},
+              {"devices", json::array()},
+              {"broken_records", result.broken_records},
+              {"losses", json::array()},
+              {"warnings", json::array()}};
+  for (const auto& file : result.files) out["files"].push_back(file.string());
+  for (const analysis::DeviceCounts& d : result.devices) {
+    out["devices"].push_back({{"device", d.device},
+                              {"task_starts", d.task_starts},
+                              {"task_ends", d.task_ends},
+                              {"tasks", d.tasks},
+                              {"unpaired", d.unpaired},
+                              {"tracked", d.tracked},
+                              {"operators", d.operators},
+                              {"pmu_records", d.pmu_records},
+                              {"pmu_matched", d.pmu_matched},
+                              {"block_records", d.block_records}});
+  }
+  for (const analysis::Loss& l : result.losses) {
+    out["losses"].push_back(
+        {{"device", l.device}, {"where", l.where}, {"cause", l.cause}, {"records", l.records}});
+  }
+  for (const analysis::Warning& w : result.warnings) out["warnings"].push_back(w.Line());
+  return out;
+}
+
+void Print(const analysis::ExportResult& result, uint64_t elapsed_ns) {
+  const bool colour = WantsColour(stdout);
+  const std::string mark = Paint(kSimulatedMark, Style::kWarn, colour) + "\n";
+  if (result.simulated) fmt::print("{}", mark);
+  for (const auto& file : result.files) fmt::print("{}\n", file.string());
+  std::vector<std::string> rows;
+  for (const auto& [table, count] : result.rows) rows.push_back(fmt::format("{} {}", table, Count(count)));
+  if (!rows.empty()) fmt::print("rows: {}\n", fmt::join(rows, ", "));
+  for (const analysis::DeviceCounts& d : result.devices) {
+    fmt::print(
+        "device {}: {} tasks ({} started, {} ended, {} without partner), {} operators, {} of {} counter "
+        "records joined\n",
+        d.device, Count(d.tasks), Count(d.task_starts), Count(d.task_ends), Count(d.unpaired),
+        Count(d.operators), Count(d.pmu_matched), Count(d.pmu_records));
+  }
+  uint64_t lost = 0;
+  for (const analysis::Loss& l : result.losses) {
+    lost += l.records;
+    fmt::print("{}\n", Paint(fmt::format("lost: {} records of {}{}{}", Count(l.records),
+                                         l.device < 0 ? "the host, " : fmt::format("device {}, ", l.device),
+                                         l.where, l.cause.empty() ? "" : " (" + l.cause + ")"),
+                             Style::kBad, colour));
+  }
+  if (result.broken_records > 0) {
+    fmt::print("{}\n", Paint(fmt::format("unreadable: {} records", Count(result.broken_records)), Style::kBad,
+                             colour));
+  }
+  for (const analysis::Warning& w : result.warnings)
+    fmt::print("{}\n", Paint("warning: " + w.Line(), Style::kWarn, colour));
+  fmt::print("exported in {}, lost {} records\n", Duration(elapsed_ns), Count(lost));
+  if (result.simulated) fmt::print("{}", mark);
+}
+
+int Export(const Options& options) {
+  CheckFormats(options.formats);
+  const auto begin = std::chrono::steady_clock::now();
+  analysis::ExportResult result;
+  {
+    const analysis::Profile profile = analysis::Profile::Open(options.directory);
+    Progress progress("exporting");
+    analysis::ExportOptions request;
+    request.output = options.output;
+    request.formats = options.formats;
+    request.progress = [&](const std::string& stage, uint64_t done, uint64_t total) {
+      progress.Update(done, total, stage);
+    };
+    result = analysis::Export(profile, request);
+  }
+  if (options.json) {
+    fmt::print("{}\n", ToJson(result).dump(2));
+  } else {
+    Print(result, (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddExport(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("export", "Turn a PROF_* directory into tables and a timeline.");
+  command->add_option("PROF_DIR", options->directory, "A PROF_* directory, or a directory with exactly one")
+      ->required();
+  command->add_option("--output", options->output,
+                      "Where to write (default: PROF_DIR/mindstudio_profiler_output)");
+  command
+      ->add_option("--format", options->formats,
+                   fmt::format("Comma list of {} (default: all)", fmt::join(analysis::KnownFormats(), ", ")))
+      ->delimiter(',');
+  command->add_flag("--json", options->json, "Print the result as JSON");
+  command->footer(
+      "Examples:\n"
+      "  npuprof export out/PROF_000001_*\n"
+      "  npuprof export out --format csv --output tables\n"
+      "  npuprof export out --json | jq .rows\n"
+      "The timeline (msprof_*.json) opens in ui.perfetto.dev and chrome://tracing.");
+  command->callback([options, &action] { action = [options] { return Export(*options); }; });
+}
+
+}  // namespace npuprof::cli

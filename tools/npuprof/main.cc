@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "analysis/error.h"
+#include "npuprof/commands.h"
+
+using namespace npuprof::cli;
+
+namespace {
+
+int Complain(const std::string& sentence, int status) {
+  fmt::print(stderr, "npuprof: {}\n", sentence);
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // What follows the first "--" belongs to the profiled program and is none of the parser's business.
+  char** const end = argv + argc;
+  char** const separator =
+      std::find_if(argv + 1, end, [](const char* word) { return std::string_view(word) == "--"; });
+  const std::vector<std::string> program(separator == end ? end : separator + 1, end);
+
+  CLI::App app("Profiles programs on NPUs and reads what was collected.", "npuprof");
+  app.set_version_flag("--version", "npuprof " NPUPROF_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  npuprof record -o out -- ./my_program\n"
+      "  npuprof export out\n"
+      "`npuprof COMMAND --help` explains a command.");
+  Action action;
+  AddRecord(app, action, program);
+  AddExport(app, action);
+  AddInfo(app, action);
+  AddList(app, action);
+
+  const std::vector<CLI::App*> commands = app.get_subcommands([](CLI::App*) { return true; });
+  const auto named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && std::none_of(commands.begin(), commands.end(), named)) {
+    std::vector<std::string> known;
+    for (const CLI::App* command : commands) known.push_back(command->get_name());
+    return Complain(fmt::format("'{}' is no command; known are {}", argv[1], fmt::join(known, ", ")), kUsage);
+  }
+  try {
+    app.parse(static_cast<int>(separator - argv), argv);
+    if (!program.empty() && !app.got_subcommand("record")) {
+      return Complain(fmt::format("'{}' after '--': only record runs a program", program[0]), kUsage);
+    }
+    return action();
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    return Complain(fmt::format("{}; see npuprof --help", e.what()), kUsage);
+  } catch (const Error& e) {
+    return Complain(e.what(), e.status);
+  } catch (const npuprof::analysis::Error& e) {
+    return Complain(e.what(), kFailure);
+  } catch (const std::exception& e) {
+    return Complain(e.what(), kFailure);
+  }
+}

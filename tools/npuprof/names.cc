@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "npuprof/names.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "npuprof/commands.h"
+
+namespace npuprof::cli {
+namespace {
+
+constexpr unsigned kMaxDevices = 64;
+
+std::vector<std::string> Split(std::string_view list) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    words.emplace_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+template <typename T>
+std::optional<T> Number(std::string_view text, int base) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+}  // namespace
+
+const std::vector<DataType>& DataTypes() {
+  static const std::vector<DataType> types = {
+      {"acl-api", 0x1, "acl calls of the host, copies included"},
+      {"task-time", 0x2, "when tasks ran, with operator names, types and shapes"},
+      {"metrics", 0x4, "hardware counters per task (group: --metrics)"},
+      {"aicpu", 0x8, "AI CPU tasks"},
+      {"l2cache", 0x10, "L2 cache events"},
+      {"hccl", 0x20, "collective communication"},
+      {"training-trace", 0x40, "steps"},
+      {"msproftx", 0x80, "marks and ranges of the program (mstx, stamps)"},
+      {"runtime-api", 0x100, "runtime calls of the host"},
+      {"task-time-l0", 0x800, "when tasks ran, without operator details"},
+      {"task-memory", 0x1000, "memory of operators"},
+  };
+  return types;
+}
+
+uint64_t ParseDataTypes(std::string_view list) {
+  uint64_t mask = 0;
+  for (const std::string& word : Split(list)) {
+    const auto& types = DataTypes();
+    const auto known =
+        std::find_if(types.begin(), types.end(), [&](const DataType& t) { return word == t.name; });
+    if (known != types.end()) {
+      mask |= known->bit;
+    } else if (const auto bits = Number<uint64_t>(word.starts_with("0x") ? word.substr(2) : "", 16)) {
+      mask |= *bits;
+    } else {
+      std::vector<std::string> names;
+      for (const DataType& t : types) names.push_back(t.name);
+      throw Error(fmt::format("'{}' is no data type; known are {} and a mask such as 0x7", word,
+                              fmt::join(names, ", ")),
+                  kUsage);
+    }
+  }
+  if (mask == 0) throw Error("the data types select nothing; name at least one", kUsage);
+  return mask;
+}
+
+std::string DataTypeNames(uint64_t mask) {
+  std::vector<std::string> names;
+  for (const DataType& t : DataTypes()) {
+    if (mask & t.bit) names.push_back(t.name);
+    mask &= ~t.bit;
+  }
+  if (mask) names.push_back(fmt::format("{:#x}", mask));
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+const std::vector<std::string>& MetricGroups() {
+  static const std::vector<std::string> groups = {
+      "ArithmeticUtilization", "PipeUtilization", "Memory",  "MemoryL0",
+      "ResourceConflictRatio", "MemoryUB",        "L2Cache", "PipelineExecuteUtilization",
+      "MemoryAccess"};
+  return groups;
+}
+
+std::string ParseMetricGroup(std::string_view name) {
+  for (const std::string& group : MetricGroups()) {
+    if (Lower(group) == Lower(name)) return group;
+  }
+  throw Error(fmt::format("'{}' is no metric group; known are {}", name, fmt::join(MetricGroups(), ", ")),
+              kUsage);
+}
+
+std::string ParseDevices(std::string_view list) {
+  if (list == "all") return "all";
+  std::set<unsigned> seen;
+  for (const std::string& word : Split(list)) {
+    const auto id = Number<unsigned>(word, 10);
+    if (!id || *id >= kMaxDevices) {
+      throw Error(fmt::format("'{}' is no device id; allowed are 0 to {} or 'all'", word, kMaxDevices - 1),
+                  kUsage);
+    }
+    if (!seen.insert(*id).second) throw Error(fmt::format("device {} is named twice", *id), kUsage);
+  }
+  return fmt::format("{}", fmt::join(seen, ","));
+}
+
+std::string ParseHostData(std::string_view list) {
+  for (const std::string& word : Split(list)) {
+    if (word != "cpu" && word != "mem") {
+      throw Error(fmt::format("'{}' is no host data; allowed are cpu and mem", word), kUsage);
+    }
+  }
+  return std::string(list);
+}
+
+}  // namespace npuprof::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data types and metric groups of aclprof as words for the command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace npuprof::cli {
+
+struct DataType {
+  const char* name;
+  uint64_t bit;
+  const char* meaning;
+};
+
+/** Every data type that `record --data-types` takes, in the order of their bits. */
+const std::vector<DataType>& DataTypes();
+
+/** What `record` collects when nothing is said. */
+inline constexpr const char* kDefaultDataTypes = "acl-api,task-time,metrics,aicpu,hccl,msproftx,runtime-api";
+
+/**
+ * The mask for a comma list of names or hexadecimal masks ("0x7").
+ * @throws Error (usage) naming the unknown word and the known ones
+ */
+uint64_t ParseDataTypes(std::string_view list);
+
+/** "acl-api,task-time" for 0x3; bits without a name are appended in hexadecimal. */
+std::string DataTypeNames(uint64_t mask);
+
+/** Names of the metric groups as aclprof spells them; the index is the value of aclprofAicoreMetrics. */
+const std::vector<std::string>& MetricGroups();
+
+/** The spelling of MetricGroups() for @p name in any case. @throws Error (usage) naming the groups */
+std::string ParseMetricGroup(std::string_view name);
+
+/** A comma list of device ids below 64 without repetition, or "all". @throws Error (usage) */
+std::string ParseDevices(std::string_view list);
+
+/** A comma list of "cpu" and "mem". @throws Error (usage) */
+std::string ParseHostData(std::string_view list);
+
+}  // namespace npuprof::cli
