@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profiles one window of tasks on one or more devices, each fed by its own thread, and prints as one line of
+// JSON what the model of each device counted inside the window.
+//
+// usage: workload DIR [tasks=N] [devices=N] [streams=N] [before=N] [after=N] [kind=aic|aiv|mix|aicpu]
+//                 [blocks=N] [cycles=N] [types=0x..] [metrics=N] [single=0|1] [set=TYPE:TEXT]...
+// tasks, before and after are per device; before and after lie outside the window. single=1 launches tasks
+// one call each instead of all by one call.
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "acl/acl.h"
+#include "acl/acl_prof.h"
+#include "npusim/npusim.h"
+
+namespace {
+
+struct Options {
+  std::string dir;
+  uint64_t tasks = 1000, before = 0, after = 0, cycles = 2000;
+  uint32_t devices = 1, streams = 1, blocks = 8, metrics = 1;
+  uint64_t types = ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS | ACL_PROF_RUNTIME_API;
+  bool single = false;
+  int kind = NPUSIM_TASK_AI_CORE;
+  std::vector<std::pair<int, std::string>> settings;
+};
+
+bool Parse(int argc, char** argv, Options* o) {
+  if (argc < 2) return false;
+  o->dir = argv[1];
+  const std::map<std::string, int> kinds = {{"aic", NPUSIM_TASK_AI_CORE},
+                                            {"aiv", NPUSIM_TASK_AI_VECTOR_CORE},
+                                            {"mix", NPUSIM_TASK_MIX_AIC},
+                                            {"aicpu", NPUSIM_TASK_AI_CPU}};
+  for (int i = 2; i < argc; i++) {
+    const std::string argument = argv[i];
+    const size_t equals = argument.find('=');
+    if (equals == std::string::npos) return false;
+    const std::string key = argument.substr(0, equals), value = argument.substr(equals + 1);
+    const uint64_t number = std::strtoull(value.c_str(), nullptr, 0);
+    if (key == "tasks")
+      o->tasks = number;
+    else if (key == "before")
+      o->before = number;
+    else if (key == "after")
+      o->after = number;
+    else if (key == "cycles")
+      o->cycles = number;
+    else if (key == "devices")
+      o->devices = static_cast<uint32_t>(number);
+    else if (key == "streams")
+      o->streams = static_cast<uint32_t>(number);
+    else if (key == "blocks")
+      o->blocks = static_cast<uint32_t>(number);
+    else if (key == "metrics")
+      o->metrics = static_cast<uint32_t>(number);
+    else if (key == "types")
+      o->types = number;
+    else if (key == "single")
+      o->single = number != 0;
+    else if (key == "kind" && kinds.contains(value))
+      o->kind = kinds.at(value);
+    else if (key == "set" && value.find(':') != std::string::npos)
+      o->settings.emplace_back(std::atoi(value.c_str()), value.substr(value.find(':') + 1));
+    else
+      return false;
+  }
+  return true;
+}
+
+// Tells of the first failure and ends the program: a test client has nothing better to do.
+void Check(int code, const char* what) {
+  if (code == 0) return;
+  const char* why = aclGetRecentErrMsg();
+  std::fprintf(stderr, "%s returned %d: %s\n", what, code, why != nullptr ? why : "");
+  std::exit(1);
+}
+
+// One device with its streams, driven from one thread at a time.
+class Device {
+ public:
+  Device(uint32_t id, const Options& options) : id_(id), options_(options) {}
+
+  void Open() {
+    Check(aclrtSetDevice(static_cast<int32_t>(id_)), "aclrtSetDevice");
+    streams_.resize(options_.streams);
+    for (auto& stream : streams_) Check(aclrtCreateStream(&stream), "aclrtCreateStream");
+  }
+
+  // Runs so many tasks, spread over the streams, and waits for them.
+  void Run(uint64_t tasks) {
+    Check(aclrtSetDevice(static_cast<int32_t>(id_)), "aclrtSetDevice");
+    for (size_t i = 0; i < streams_.size(); i++) {
+      const uint64_t share = tasks / streams_.size() + (i < tasks % streams_.size() ? 1 : 0);
+      const uint64_t calls = options_.single ? share : (share != 0 ? 1 : 0);
+      for (uint64_t call = 0; call < calls; call++)
+        Check(npusimLaunch(streams_[i], "work", "Work", options_.kind, options_.blocks, options_.cycles,
+                           options_.single ? 1 : share),
+              "npusimLaunch");
+    }
+    Check(aclrtSynchronizeDevice(), "aclrtSynchronizeDevice");
+    Check(aclrtResetDevice(static_cast<int32_t>(id_)), "aclrtResetDevice");
+  }
+
+  npusimDeviceTotals Totals() const {
+    npusimDeviceTotals totals = {};
+    Check(npusimTotals(id_, &totals, sizeof(totals)), "npusimTotals");
+    return totals;
+  }
+
+ private:
+  uint32_t id_;
+  const Options& options_;
+  std::vector<aclrtStream> streams_;
+};
+
+// The same number of tasks on every device, all at once.
+void RunAll(std::vector<Device>& devices, uint64_t tasks) {
+  if (tasks == 0) return;
+  std::vector<std::thread> threads;
+  for (Device& device : devices) threads.emplace_back([&device, tasks] { device.Run(tasks); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (!Parse(argc, argv, &options)) {
+    std::fprintf(stderr,
+                 "usage: workload DIR [key=value]...; the keys are named at the top of workload.cc\n");
+    return 2;
+  }
+  Check(aclInit(nullptr), "aclInit");
+  std::vector<Device> devices;
+  std::vector<uint32_t> ids;
+  for (uint32_t i = 0; i < options.devices; i++) {
+    devices.emplace_back(i, options);
+    ids.push_back(i);
+  }
+  for (Device& device : devices) device.Open();
+  RunAll(devices, options.before);
+
+  Check(aclprofInit(options.dir.c_str(), options.dir.size()), "aclprofInit");
+  aclprofConfig* config =
+      aclprofCreateConfig(ids.data(), options.devices, static_cast<aclprofAicoreMetrics>(options.metrics),
+                          nullptr, options.types);
+  if (config == nullptr) Check(-1, "aclprofCreateConfig");
+  for (const auto& [type, text] : options.settings)
+    Check(aclprofSetConfig(static_cast<aclprofConfigType>(type), text.c_str(), text.size()),
+          "aclprofSetConfig");
+  Check(aclprofStart(config), "aclprofStart");
+
+  std::vector<npusimDeviceTotals> first;
+  for (const Device& device : devices) first.push_back(device.Totals());
+  RunAll(devices, options.tasks);
+  std::vector<npusimDeviceTotals> last;
+  for (const Device& device : devices) last.push_back(device.Totals());
+
+  Check(aclprofStop(config), "aclprofStop");
+  RunAll(devices, options.after);
+  Check(aclprofDestroyConfig(config), "aclprofDestroyConfig");
+  Check(aclprofFinalize(), "aclprofFinalize");
+
+  std::printf("{\"devices\": [");
+  for (size_t i = 0; i < devices.size(); i++)
+    std::printf(
+        "%s{\"id\": %zu, \"submitted\": %llu, \"started\": %llu, \"ended\": %llu, \"kernels\": %llu, "
+        "\"aic_cycles\": %llu, \"aiv_cycles\": %llu}",
+        i != 0 ? ", " : "", i,
+        static_cast<unsigned long long>(last[i].tasksSubmitted - first[i].tasksSubmitted),
+        static_cast<unsigned long long>(last[i].tasksStarted - first[i].tasksStarted),
+        static_cast<unsigned long long>(last[i].tasksEnded - first[i].tasksEnded),
+        static_cast<unsigned long long>(last[i].kernelsEnded - first[i].kernelsEnded),
+        static_cast<unsigned long long>(last[i].aicCycles - first[i].aicCycles),
+        static_cast<unsigned long long>(last[i].aivCycles - first[i].aivCycles));
+  std::printf("]}\n");
+
+  for (uint32_t id : ids) Check(aclrtResetDevice(static_cast<int32_t>(id)), "aclrtResetDevice");
+  Check(aclFinalize(), "aclFinalize");
+  return 0;
+}
