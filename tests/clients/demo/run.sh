@@ -30,8 +30,13 @@ prof_in() {
   echo "${found[0]}"
 }
 
-# Only what an earlier run left: the directory may be the user's.
+if [ -e "$out" ] && [ ! -e "$out/.npuprof-demo" ] && [ -n "$(ls -A "$out")" ]; then
+  echo "run.sh: $out holds files that are not of an earlier demonstration; name an empty or a new directory" >&2
+  exit 2
+fi
 rm -rf "$out/cpp" "$out/python" "$out/stalled"
+mkdir -p "$out"
+touch "$out/.npuprof-demo"
 mkdir -p "$out/cpp" "$out/python" "$out/stalled"
 status=0
 

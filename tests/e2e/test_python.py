@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The published call order gives the same in Python and in C, for a real network."""
+import os
+import subprocess
+import sys
+from collections import Counter
+
+from harness import MODELS, SOURCE, ClientTest, environment, rows
+
+
+class SeedOrder(ClientTest):
+    ITERATIONS = 3
+
+    def in_c(self, model):
+        directory = self.fresh("c")
+        self.run_client("seed_order", directory, model, self.ITERATIONS)
+        return self.profile_in(directory)
+
+    def in_python(self, model):
+        directory = self.fresh("python")
+        script = os.path.join(SOURCE, "tests", "clients", "seed_order.py")
+        done = subprocess.run(["/usr/bin/python3", script, directory, model, str(self.ITERATIONS)],
+                              capture_output=True, text=True, env=environment(), check=False)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        return self.profile_in(directory)
+
+    def summary(self, profile):
+        """What does not depend on time: operators with everything that describes them, and their counts."""
+        self.assert_readable(profile)
+        self.assertEqual(0, profile.lost())
+        exported = profile.export()
+        keys = ("Device_id", "Op Name", "OP Type", "OP State", "Task Type", "Block Num", "Mix Block Num",
+                "Input Shapes", "Input Data Types", "Input Formats", "Output Shapes", "Output Data Types",
+                "Output Formats", "aic_total_cycles", "aiv_total_cycles")
+        operators = Counter(tuple(r[k] for k in keys) for r in rows(exported["output"], "op_summary"))
+        statistic = sorted((r["OP Type"], r["Core Type"], r["Count"]) for r in rows(exported["output"], "op_statistic"))
+        calls = Counter({(r["Level"], r["API Name"]): int(r["Count"])
+                         for r in rows(exported["output"], "api_statistic")})
+        return operators, statistic, calls, len(rows(exported["output"], "task_time"))
+
+    def test_python_gives_what_c_gives(self):
+        model = os.path.join(MODELS, "resnet50_b1.json")
+        one, other = self.summary(self.in_c(model)), self.summary(self.in_python(model))
+        self.assertGreater(sum(one[0].values()), 50 * self.ITERATIONS)
+        self.assertEqual(one, other)
+
+
+if __name__ == "__main__":
+    sys.exit("run with python3 -m unittest")

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input is refused with the documented code and one sentence that names the value, and harms nothing."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+from harness import CLIENTS, MODELS, NPUPROF, SOURCE, ClientTest, Profile, environment
+
+GOLDEN = os.path.join(SOURCE, "tests", "data", "golden", "min", "PROF_000001_20260101000000123_00012345ABCDEFGH")
+
+
+def as_nobody():
+    """Root may write anywhere; a test of permissions has to be somebody else."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+
+class Library(ClientTest):
+    def refused(self, code, sentence, *arguments):
+        done = self.run_client("refusals", *arguments)
+        told, _, why = done.stdout.strip().partition(" ")
+        self.assertEqual(code, int(told), done.stdout)
+        for part in sentence:
+            self.assertIn(part, why)
+        self.assertEqual(1, len(done.stdout.strip().splitlines()))
+
+    def test_unknown_device(self):
+        self.refused(-1, ("99",), "unknown-device")
+
+    def test_path_with_a_forbidden_character(self):
+        self.refused(100003, ("a;b",), "path", os.path.join(self.dir, "a;b"))
+
+    def test_path_that_is_a_file(self):
+        path = os.path.join(self.dir, "file")
+        with open(path, "w", encoding="utf-8"):
+            pass
+        self.refused(100003, (path,), "path", path)
+
+    def test_path_that_cannot_be_made(self):
+        self.refused(100003, ("/proc/nothing",), "path", "/proc/nothing")
+
+    def test_no_and_unknown_data_types(self):
+        self.refused(200007, ("0x40000",), "unknown-type", self.dir)
+        self.refused(100000, ("77",), "unknown-metrics", self.dir)
+
+    def test_settings(self):
+        for text in ("0", "101", "fast", "050", ""):
+            with self.subTest(text):
+                self.refused(100010, (text, "100"), "setting", text)
+
+    def test_order_of_calls(self):
+        self.refused(100002, (), "init-twice", self.dir)
+        self.refused(100000, (), "path-length", self.dir)
+        self.refused(100000, (), "destroy-null")
+        self.refused(100000, (), "destroy-twice")
+
+    def test_model_with_an_unknown_operator(self):
+        with open(os.path.join(MODELS, "resnet50_b1.json"), encoding="utf-8") as f:
+            model = json.load(f)
+        model["ops"][3]["type"] = "Frobnicate"
+        path = os.path.join(self.dir, "model.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(model, f)
+        self.refused(100013, ("Frobnicate",), "model", path)
+
+
+class Unaffected(ClientTest):
+    """Whatever profiling meets, the program's output and exit status stay its own."""
+
+    def outcome(self, directory, *arguments, preexec=None, **env):
+        done = subprocess.run([os.path.join(CLIENTS, "unaffected"), directory, *arguments], capture_output=True,
+                              text=True, env=environment(**env), preexec_fn=preexec, timeout=120, check=False)
+        return (done.returncode, done.stdout), done.stderr
+
+    def setUp(self):
+        super().setUp()
+        self.good, codes = self.outcome(self.fresh("good"))
+        self.assertEqual(7, self.good[0], codes)
+        self.assertIn("init 0 config 1 start 0 stop 0 destroy 0 finalize 0", codes)
+
+    def test_bad_path(self):
+        same, codes = self.outcome(os.path.join(self.dir, "a|b"))
+        self.assertEqual(self.good, same)
+        self.assertIn("init 100003", codes)
+
+    def test_unknown_device(self):
+        same, codes = self.outcome(self.fresh("device"), "99")
+        self.assertEqual(self.good, same)
+        self.assertIn("config 0", codes)
+
+    def test_read_only_directory(self):
+        with tempfile.TemporaryDirectory() as outside:
+            os.chmod(outside, 0o755)
+            directory = os.path.join(outside, "read-only")
+            os.mkdir(directory)
+            os.chmod(directory, 0o555)
+            same, codes = self.outcome(directory, preexec=as_nobody)
+            self.assertEqual(self.good, same, codes)
+            self.assertIn("start 100003", codes)
+            self.assertIn(directory, codes)
+            self.assertEqual([], os.listdir(directory))
+
+    def test_faults_of_the_device(self):
+        for fault in ("refuse_start", "reset_at=1", "surprise_remove_at=1", "drop_irq=3", "stall_drain"):
+            with self.subTest(fault):
+                # A device that goes away or is reset ends the program's own tasks; then the program's outcome
+                # without profiling decides.
+                plain = self.good
+                if "_at" in fault:
+                    done = subprocess.run([os.path.join(CLIENTS, "unaffected"), "/"], capture_output=True, text=True,
+                                          env=environment(NPUSIM_FAULT=fault), timeout=120, check=False)
+                    self.assertGreaterEqual(done.returncode, 0, "died by a signal")
+                    continue
+                same, _ = self.outcome(self.fresh(fault.split("=", maxsplit=1)[0]), NPUSIM_FAULT=fault)
+                self.assertEqual(plain, same)
+
+
+class FullDisk(ClientTest):
+    def setUp(self):
+        super().setUp()
+        self.disk = self.fresh("disk")
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self.disk], capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            self.skipTest(f"cannot mount a small disk: {done.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+
+    def test_full_disk_is_told_and_harms_neither_program_nor_what_was_written(self):
+        done = subprocess.run([os.path.join(CLIENTS, "workload"), self.disk, "tasks=50000", "cycles=500"],
+                              capture_output=True, text=True, env=environment(), timeout=300, check=False)
+        self.assertGreaterEqual(done.returncode, 0, "died by a signal")
+        self.assertIn("aclprofStop returned 500005", done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+        profile = self.profile_in(self.disk)
+        # What is there is whole; what is not there is counted.
+        report = profile.validate()
+        self.assertNotIn("slice-records", report.rules())
+        self.assertNotIn("host-magic", report.rules())
+        self.assertGreater(profile.lost(), 0)
+        stored = sum(d.get("stars_soc", 0) for d in report.counts["devices"].values())
+        log = profile.rings("task_log")
+        self.assertEqual(100_000, sum(r["records"] for r in log))
+        self.assertEqual(sum(r["kept"] for r in log), stored)
+
+
+class Command(ClientTest):
+    def command(self, *arguments):
+        return subprocess.run([NPUPROF, *arguments], capture_output=True, text=True, env=environment(), timeout=120,
+                              check=False)
+
+    def refused(self, sentence, *arguments):
+        done = self.command(*arguments)
+        self.assertNotEqual(0, done.returncode)
+        self.assertGreater(done.returncode, 0, "died by a signal")
+        self.assertEqual(1, len(done.stderr.strip().splitlines()), done.stderr)
+        for part in sentence:
+            self.assertIn(part, done.stderr)
+
+    def test_no_prof_directory(self):
+        for verb in ("export", "info"):
+            with self.subTest(verb):
+                self.refused((self.dir,), verb, self.dir)
+                self.refused(("/no/such/directory",), verb, "/no/such/directory")
+                path = os.path.join(self.dir, "file.txt")
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write("no profile\n")
+                self.refused((path,), verb, path)
+                os.remove(path)
+
+    def test_unknown_format_and_output_that_cannot_be_written(self):
+        self.refused(("xml", "csv", "json"), "export", GOLDEN, "--format", "xml", "--output", self.dir)
+        self.refused(("/proc/nothing",), "export", GOLDEN, "--output", "/proc/nothing")
+
+    def test_corrupted_slice_is_named_and_the_rest_exported(self):
+        copy = os.path.join(self.fresh("copy"), os.path.basename(GOLDEN))
+        shutil.copytree(GOLDEN, copy)
+        name = "device_0/data/stars_soc.data.0.slice_0"
+        with open(os.path.join(copy, name), "r+b") as f:
+            f.seek(64 * 10)  # the start of the sixth task
+            f.write(bytes(64))
+        before = os.path.getmtime(os.path.join(copy, name))
+        done = self.command("export", copy, "--output", os.path.join(self.dir, "tables"), "--json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertEqual(1, result["broken_records"])
+        self.assertTrue(any("stars_soc.data.0" in w and "640" in w for w in result["warnings"]), result["warnings"])
+        self.assertEqual(39, result["rows"]["task_time"])
+        self.assertEqual(before, os.path.getmtime(os.path.join(copy, name)))
+
+    def test_broken_metadata(self):
+        copy = os.path.join(self.fresh("copy"), os.path.basename(GOLDEN))
+        shutil.copytree(GOLDEN, copy)
+        with open(os.path.join(copy, "device_0", "info.json.0"), "w", encoding="utf-8") as f:
+            f.write("{")
+        self.refused(("info.json.0",), "export", copy, "--output", os.path.join(self.dir, "tables"))
+        self.assertFalse(os.path.exists(os.path.join(self.dir, "tables")) and os.listdir(os.path.join(self.dir, "tables")))
+
+    def test_record_passes_the_exit_status_on(self):
+        directory = self.fresh("record")
+        done = self.command("record", "-o", directory, "--", os.path.join(CLIENTS, "unaffected"),
+                            os.path.join(self.dir, "own"))
+        self.assertEqual(7, done.returncode, done.stderr)
+        self.assertIn("init 100042", done.stderr)
+        self.assertEqual(1, len(os.listdir(directory)))
+        profile = Profile(os.path.join(directory, os.listdir(directory)[0]))
+        self.assert_readable(profile)
+        self.assertEqual(0, profile.lost())
