@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# The SDK: `cmake --install` puts a CANN-shaped tree below its prefix.
+#
+# The simulated runtime has the names of a vendor's libraries. This rule comes before all others and stops the
+# installation into a directory that holds such libraries of somebody else.
+install(CODE [[
+  file(GLOB present "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib64/lib*.so*")
+  foreach(library IN LISTS present)
+    if(library MATCHES "/lib(ascendcl|runtime|hccl|msprofiler|profapi|ms_tools_ext|ascend_hal)\\.so")
+      # Ours say who made them; a vendor's do not.
+      file(STRINGS "${library}" mark REGEX "npuprof" LIMIT_COUNT 1)
+      if(NOT mark)
+        message(FATAL_ERROR "${library} is not part of npuprof; an SDK is not installed over a vendor's, choose another directory")
+      endif()
+    endif()
+  endforeach()
+]])
+
+# Called once all targets are known.
+function(npuprof_install_sdk)
+  foreach(library aclprof msprofiler profapi ms_tools_ext ascendcl runtime hccl)
+    if(TARGET ${library})
+      set_target_properties(${library} PROPERTIES INSTALL_RPATH "$ORIGIN")
+      install(TARGETS ${library} LIBRARY DESTINATION lib64)
+    endif()
+  endforeach()
+  if(TARGET npuprof)
+    install(TARGETS npuprof RUNTIME DESTINATION bin)
+  endif()
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/libprof/include/ ${PROJECT_SOURCE_DIR}/tools/npusim/runtime/include/
+          DESTINATION include FILES_MATCHING PATTERN "*.h")
+  install(FILES ${PROJECT_SOURCE_DIR}/tools/npusim/include/npusim/npusim.h DESTINATION include/npusim)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/npusim/models/ DESTINATION share/npuprof/models
+          FILES_MATCHING PATTERN "*.json")
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/sdk/set_env.sh DESTINATION .)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/LICENSES DESTINATION share/doc/npuprof)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/ DESTINATION share/man/man1 FILES_MATCHING PATTERN "*.1")
+endfunction()

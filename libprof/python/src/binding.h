@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the extension share: handles as integers and strict text arguments.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "acl/acl_base.h"
+
+namespace npuprof::python {
+
+namespace py = pybind11;
+
+/// A pointer as Python sees it; 0 is NULL.
+using Address = uint64_t;
+
+template <typename T = void*>
+T At(Address address) {
+  return reinterpret_cast<T>(static_cast<uintptr_t>(address));
+}
+inline Address AddressOf(const void* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer);
+}
+
+/// The C text of a str. @throws TypeError for anything else, bytes included
+inline std::string Text(const py::object& object, const char* name) {
+  if (!PyUnicode_Check(object.ptr())) {
+    throw py::type_error(std::string(name) + " must be str, not " + Py_TYPE(object.ptr())->tp_name);
+  }
+  return object.cast<std::string>();
+}
+
+/// The interpreter runs other threads while the function does; its arguments and results must be C++ values.
+using NoLock = py::call_guard<py::gil_scoped_release>;
+
+void BindAcl(py::module_& module);
+void BindRuntime(py::module_ rt);
+void BindModel(py::module_ mdl);
+void BindProf(py::module_ prof);
+void BindUtil(py::module_ util);
+
+}  // namespace npuprof::python
