@@ -5,8 +5,8 @@
  * One region of REFNPU_REGION_SIZE bytes, little-endian. 32-bit registers take aligned 32-bit accesses, 64-bit
  * registers (marked "64") one 64-bit access or two 32-bit ones. A 32-bit read of the low half of
  * REFNPU_CLOCK or REFNPU_MONO_NS holds the high half for the next read of it; other 64-bit registers are read
- * high, low, high until both highs agree. Writing one half of a 64-bit register takes effect at once, except
- * for addresses and credits, which take effect with the high half.
+ * high, low, high until both highs agree. A 32-bit write of the low half is held until the high half of the same
+ * register is written right after it; then both take effect.
  *
  * Unassigned offsets read as zero and ignore writes. A device that is gone reads as all ones.
  */
@@ -80,7 +80,7 @@
 #define REFNPU_TRACE_RUNNING	0x320	/* recorded tasks running now */
 #define REFNPU_TRACE_STARTED	0x328	/* 64: tasks recorded since the window opened */
 #define REFNPU_TRACE_ENDED	0x330	/* 64: of them, ended */
-/* Events of task and block snapshots by core kind (0 cube, 1 vector); 0 counts nothing. */
+/* Events of task and block snapshots by core kind (0 cube, 1 vector); 0 counts nothing, unknown ones read as 0. */
 #define REFNPU_TRACE_EVENT(kind, i) (0x340 + 0x20 * (kind) + 4 * (i))
 
 /* --- Task FIFOs ----------------------------------------------------------------------------------------- */
@@ -156,9 +156,9 @@
 #define REFNPU_CORE_BUSY	0x08	/* 1 while a block runs */
 #define REFNPU_CORE_OVERFLOW	0x0c	/* bit i: counter i passed its width; bit 31: cycles; write ones to clear */
 #define REFNPU_CORE_OVERFLOW_CYCLES 0x80000000u
-#define REFNPU_CORE_EVENT(i)	(0x10 + 4 * (i))	/* event number; writing clears counter i */
-#define REFNPU_CORE_LATCH	0x30	/* write: freeze counters, cycles, overflow status and time for reading */
-#define REFNPU_CORE_COUNTER(i)	(0x40 + 4 * (i))	/* latched value, 32 bits */
+#define REFNPU_CORE_EVENT(i)	(0x10 + 4 * (i))	/* event; writing clears counter i; unknown ones read as 0 */
+#define REFNPU_CORE_LATCH	0x30	/* write: freeze counters, cycles and time of this core for reading */
+#define REFNPU_CORE_COUNTER(i)	(0x40 + 4 * (i))	/* read: latched value; write: value to count on from */
 #define REFNPU_CORE_CYCLES	0x60	/* 64: latched cycles spent in blocks, 48 bits */
 #define REFNPU_CORE_TIME	0x68	/* 64: device clock of the latch */
 #define REFNPU_CORE_TIME_NS	0x70	/* 64: REFNPU_MONO_NS of the latch */
@@ -173,7 +173,7 @@
 #define REFNPU_QUEUE_CTRL	0x00	/* bit 0: enabled; going from 0 to 1 zeroes PRODUCER and DROPPED */
 #define REFNPU_QUEUE_ENABLE	0x1u
 #define REFNPU_QUEUE_ERROR	0x80000000u	/* read-only: configuration refused, queue stays off */
-#define REFNPU_QUEUE_CHANNEL	0x04	/* enum npuprof_channel [15:0], core index in the map [31:16] */
+#define REFNPU_QUEUE_CHANNEL	0x04	/* enum npuprof_channel [15:0], core [31:16] (index in the map; 0xffff: all) */
 #define REFNPU_QUEUE_BASE	0x08	/* 64: address of slot 0 if PAGE_SHIFT is 0 */
 #define REFNPU_QUEUE_SLOTS	0x10	/* number of slots, a power of two */
 #define REFNPU_QUEUE_PAGE_SHIFT	0x14	/* 0: one stretch at BASE; 12 to 30: list of pages of that size */

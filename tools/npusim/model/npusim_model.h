@@ -218,8 +218,8 @@ uint64_t npusim_model_clock_at(const struct npusim_model *m, uint64_t ns);
  * 0 for events the device does not know.
  */
 uint64_t npusim_model_event_total(const struct npusim_model *m, int kind, uint16_t event);
-/** 1 if cores of @p kind (0 cube, 1 vector) count @p event, else 0. */
-int npusim_model_event_known(int kind, uint16_t event);
+/** 1 if the device knows event @p event, else 0. A core without the unit in question counts zero. */
+int npusim_model_event_known(uint16_t event);
 
 #ifdef __cplusplus
 }
