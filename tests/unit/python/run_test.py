@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs of a model with profiling, from inside (acl.prof) and from outside (npuprof record).
+
+usage: run_test.py MODELS NPUPROF [unittest arguments]
+"""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODELS, NPUPROF = sys.argv.pop(1), sys.argv.pop(1)
+RESNET50 = os.path.join(MODELS, "resnet50_b1.json")
+ITERATIONS = 3
+
+
+def kernels(model):
+    """Number of operators in a model file."""
+    with open(model, encoding="utf-8") as f:
+        return len(json.load(f)["ops"])
+
+
+def script(name, *arguments, prefix=(), **environment):
+    return subprocess.run([*prefix, "/usr/bin/python3", "-B", os.path.join(HERE, name), *arguments],
+                          capture_output=True, text=True, env={**os.environ, **environment})
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.out = self.dir.name
+
+    def tearDown(self):
+        self.dir.cleanup()
+
+    def manifest(self):
+        found = glob.glob(os.path.join(self.out, "PROF_*", "npuprof", "manifest.json"))
+        self.assertEqual(len(found), 1)
+        with open(found[0], encoding="utf-8") as f:
+            return json.load(f)
+
+    def export(self):
+        done = subprocess.run([NPUPROF, "export", self.out, "--json"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_published_order_of_calls_profiles_every_operator(self):
+        done = script("run_model.py", RESNET50, self.out, str(ITERATIONS))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertEqual(set(result["rets"]), {0})
+        self.assertNotEqual(result["config"], 0)
+        manifest = self.manifest()
+        self.assertTrue(manifest["complete"])
+        self.assertTrue(manifest["simulated"])
+        tasks = manifest["devices"][0]["tasks"]
+        self.assertEqual(tasks["started"], tasks["ended"])
+        exported = self.export()
+        self.assertEqual(exported["rows"]["op_summary"], ITERATIONS * kernels(RESNET50))
+        self.assertEqual(exported["devices"][0]["pmu_matched"], exported["devices"][0]["pmu_records"])
+        self.assertEqual(exported["losses"], [])
+
+    def test_recorded_program_is_told_that_profiling_is_taken(self):
+        done = script("run_model.py", RESNET50, self.out, str(ITERATIONS), prefix=(NPUPROF, "record", "-o", self.out, "--"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rets = json.loads(done.stdout)["rets"]
+        self.assertEqual(set(rets), {0, 100042})
+        self.assertIn("lost 0", done.stderr)
+        self.assertTrue(self.manifest()["complete"])
+        self.assertEqual(self.export()["rows"]["op_summary"], ITERATIONS * kernels(RESNET50))
+
+    def test_other_threads_run_during_a_call(self):
+        # The call reads a FIFO that only another Python thread fills: it would wait for ever if it kept the lock.
+        fifo = os.path.join(self.out, "model.json")
+        os.mkfifo(fifo)
+        import acl
+
+        def fill():
+            with open(fifo, "w", encoding="utf-8") as f:
+                f.write("no model")
+
+        writer = threading.Thread(target=fill)
+        writer.start()
+        _, ret = acl.mdl.load_from_file(fifo)
+        writer.join()
+        self.assertNotEqual(ret, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
