@@ -7,8 +7,10 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import environment
 import licences
 import links
+import readmes
 
 
 class Tree(unittest.TestCase):
@@ -77,6 +79,16 @@ class Tree(unittest.TestCase):
         self.write("docs/a.md", "[there](b.md#part) ![no](images/no.png) [web](https://example.org) [x](#here)\n")
         self.write("docs/b.md", "")
         self.assertEqual(list(links.broken(self.root, "docs/a.md")), ["docs/a.md: 'images/no.png' leads nowhere"])
+
+    def test_missing_readme_is_found(self):
+        self.assertEqual(readmes.missing(["a/README.md", "a/b/c/x.cc", "d/x.h", "d/e/README.md", "f/notes.txt", "dev.py"]), ["d"])
+
+    def test_variables_are_found_in_sources_and_page(self):
+        self.write("libprof/a.cc", 'getenv("NPUPROF_ONE"); puts("NPUPROF_TWO is wrong");  // NPUPROF_THREE')
+        self.write("tests/a.cc", 'setenv("NPUPROF_FOUR", "", 1);')
+        self.write("docs/environment.md", "| `NPUPROF_ONE` | x |\n| `NPUSIM_FIVE`, `NPUSIM_SIX` | y |\n")
+        self.assertEqual(environment.read_by_sources(self.root), {"NPUPROF_ONE"})
+        self.assertEqual(environment.documented(self.root), {"NPUPROF_ONE", "NPUSIM_FIVE", "NPUSIM_SIX"})
 
 
 if __name__ == "__main__":
