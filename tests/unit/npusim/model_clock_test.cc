@@ -15,7 +15,8 @@ TEST(ModelClock, TicksAreExactForFrequencyStartOffsetAndDrift) {
   Device d(c);
   for (uint64_t elapsed : {0ull, 1ull, 19ull, 20ull, 999'999'937ull, 86'400'000'000'000ull, 1ull << 55}) {
     const auto exact = static_cast<unsigned __int128>(elapsed + 500) * 50 * 1'000'020 / 1'000'000'000;
-    EXPECT_EQ(npusim_model_clock_at(d.model(), c.origin_ns + elapsed), 77 + static_cast<uint64_t>(exact)) << elapsed;
+    EXPECT_EQ(npusim_model_clock_at(d.model(), c.origin_ns + elapsed), 77 + static_cast<uint64_t>(exact))
+        << elapsed;
   }
 }
 

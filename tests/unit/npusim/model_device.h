@@ -52,9 +52,15 @@ class Device {
     ops.dma_write = [](void* c, uint64_t address, const void* data, size_t size) {
       static_cast<Device*>(c)->Write(address, data, size);
     };
-    ops.task_started = [](void* c, uint64_t k, uint64_t ns) { static_cast<Device*>(c)->started.push_back({k, ns}); };
-    ops.task_ended = [](void* c, uint64_t k, uint64_t ns) { static_cast<Device*>(c)->ended.push_back({k, ns}); };
-    ops.task_aborted = [](void* c, uint64_t k, uint64_t ns) { static_cast<Device*>(c)->aborted.push_back({k, ns}); };
+    ops.task_started = [](void* c, uint64_t k, uint64_t ns) {
+      static_cast<Device*>(c)->started.push_back({k, ns});
+    };
+    ops.task_ended = [](void* c, uint64_t k, uint64_t ns) {
+      static_cast<Device*>(c)->ended.push_back({k, ns});
+    };
+    ops.task_aborted = [](void* c, uint64_t k, uint64_t ns) {
+      static_cast<Device*>(c)->aborted.push_back({k, ns});
+    };
     ops.notify_peer = [](void* c, uint32_t device, uint32_t id, uint64_t ns) {
       static_cast<Device*>(c)->peers.push_back({device, id, ns});
     };
@@ -107,8 +113,8 @@ class Device {
 
   // Address 0 is never memory, as on a real bus.
   static constexpr uint64_t kBase = 0x1000;
-  void AddQueue(uint32_t q, uint32_t channel, uint32_t core, uint64_t address, uint32_t slots, uint64_t credit,
-                uint64_t period = 0) {
+  void AddQueue(uint32_t q, uint32_t channel, uint32_t core, uint64_t address, uint32_t slots,
+                uint64_t credit, uint64_t period = 0) {
     W32(REFNPU_QUEUE(q, REFNPU_QUEUE_CHANNEL), channel | core << 16);
     W64(REFNPU_QUEUE(q, REFNPU_QUEUE_BASE), address);
     W32(REFNPU_QUEUE(q, REFNPU_QUEUE_SLOTS), slots);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model_device.h"
 
 namespace npusim_test {

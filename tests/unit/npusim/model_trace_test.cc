@@ -2,6 +2,8 @@
 // The tracing window, task FIFOs, device-written queues and interrupts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model_device.h"
 
 namespace npusim_test {
@@ -11,7 +13,8 @@ constexpr uint32_t kLogFifo = REFNPU_FIFO(REFNPU_FIFO_LOG, 0);
 constexpr uint32_t kPmuFifo = REFNPU_FIFO(REFNPU_FIFO_PMU, 0);
 constexpr uint32_t kAllCores = 0xffff;
 
-void OpenWindow(Device& d, uint32_t what = REFNPU_TRACE_LOG | REFNPU_TRACE_PMU | REFNPU_TRACE_TRACK | REFNPU_TRACE_AICPU) {
+void OpenWindow(Device& d, uint32_t what = REFNPU_TRACE_LOG | REFNPU_TRACE_PMU | REFNPU_TRACE_TRACK |
+                                           REFNPU_TRACE_AICPU) {
   d.W32(REFNPU_TRACE_ENABLE, what);
   d.W32(REFNPU_TRACE_WINDOW, 1);
 }
@@ -218,7 +221,8 @@ TEST(ModelTrace, QueueStopsAtItsCreditAndKeptPlusDroppedIsProduced) {
   OpenWindow(d, REFNPU_TRACE_LOG);
   uint64_t submitted = 0;
   auto burst = [&](uint16_t n) {
-    for (uint16_t i = 0; i < n; ++i) d.Submit(Task(NPUSIM_TASK_CUBE, static_cast<uint16_t>(submitted++), 1, 1800));
+    for (uint16_t i = 0; i < n; ++i)
+      d.Submit(Task(NPUSIM_TASK_CUBE, static_cast<uint16_t>(submitted++), 1, 1800));
     d.Finish();
   };
   const uint32_t q = REFNPU_QUEUE(0, 0);

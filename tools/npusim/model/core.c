@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Counters of one core. Nothing ticks: a counter is brought up to date from the progress of the blocks on the
- * core when somebody looks, or when an overflow is due.
+ * Counters of one core. Nothing ticks: a counter is brought up to date from the progress of the
+ * blocks on the core when somebody looks, or when an overflow is due.
  */
 #include <string.h>
 
 #include "internal.h"
 
-#define COUNTER_MASK	((1ull << REFNPU_COUNTER_BITS) - 1)
-#define CYCLE_MASK	((1ull << REFNPU_CYCLE_BITS) - 1)
+#define COUNTER_MASK ((1ull << REFNPU_COUNTER_BITS) - 1)
+#define CYCLE_MASK   ((1ull << REFNPU_CYCLE_BITS) - 1)
 
 u64 block_share(u64 total, u32 blocks, u32 block)
 {
@@ -24,7 +24,7 @@ struct progress {
 static struct progress progress_at(const struct npusim_model *m, const struct segment *s, u64 ns)
 {
 	const struct cost *c = s->task->cost;
-	struct progress p = { 0, 0 };
+	struct progress p = {0, 0};
 	u64 elapsed;
 
 	if (ns <= s->start_ns)
@@ -61,7 +61,8 @@ static u64 counted(const struct segment *s, const struct core *core, u32 slot, s
 		sum += richer < whole ? richer : whole;
 	}
 	if (p.cycles)
-		sum += mul_div(block_share(total, blocks, s->first + whole * s->step), p.cycles, c->block_cycles);
+		sum += mul_div(block_share(total, blocks, s->first + whole * s->step), p.cycles,
+			       c->block_cycles);
 	return sum;
 }
 
@@ -81,7 +82,8 @@ static void set_overflow(struct npusim_model *m, struct core *c, u32 bit)
 	raise_cause(m, REFNPU_INT_OVERFLOW);
 }
 
-static void add_counts(struct npusim_model *m, struct core *c, const struct segment *s, struct progress p)
+static void add_counts(struct npusim_model *m, struct core *c, const struct segment *s,
+		       struct progress p)
 {
 	u64 value, sum;
 	u32 i;
@@ -124,7 +126,7 @@ void core_sync(struct npusim_model *m, u32 index)
 /* After a change of what is counted: what the running block did before is not counted. */
 static void forget_progress(struct npusim_model *m, struct core *c)
 {
-	struct progress p = { 0, 0 };
+	struct progress p = {0, 0};
 	u32 i;
 
 	if (c->first)
@@ -134,12 +136,14 @@ static void forget_progress(struct npusim_model *m, struct core *c)
 	c->seen_cycles = c->first ? cycles_counted(c->first, p) : 0;
 }
 
-/* Value a counter will have at @ns if @s is the segment that runs then and @before is its value at the start. */
-static bool passes(const struct npusim_model *m, const struct core *c, const struct segment *s, u32 slot, u64 base,
-		   u64 seen, u64 ns)
+/* Value a counter will have at @ns if @s is the segment that runs then and @before is its value at
+ * the start. */
+static bool passes(const struct npusim_model *m, const struct core *c, const struct segment *s,
+		   u32 slot, u64 base, u64 seen, u64 ns)
 {
 	struct progress p = progress_at(m, s, ns);
-	u64 gained = (slot < REFNPU_COUNTERS ? counted(s, c, slot, p) : cycles_counted(s, p)) - seen;
+	u64 gained =
+		(slot < REFNPU_COUNTERS ? counted(s, c, slot, p) : cycles_counted(s, p)) - seen;
 	u32 bits = slot < REFNPU_COUNTERS ? REFNPU_COUNTER_BITS : REFNPU_CYCLE_BITS;
 
 	return (base + gained) >> bits != base >> bits;
@@ -153,11 +157,13 @@ static u64 overflow_time(const struct npusim_model *m, const struct core *c, u32
 	const struct segment *s;
 
 	for (s = c->first; s; s = s->core_next, seen = 0) {
-		struct progress end = { .whole = s->count, .cycles = 0 };
+		struct progress end = {.whole = s->count, .cycles = 0};
 		u64 low, high;
 
 		if (!passes(m, c, s, slot, base, seen, s->end_ns)) {
-			base += (slot < REFNPU_COUNTERS ? counted(s, c, slot, end) : cycles_counted(s, end)) - seen;
+			base += (slot < REFNPU_COUNTERS ? counted(s, c, slot, end)
+							: cycles_counted(s, end)) -
+				seen;
 			continue;
 		}
 		low = max_u64(s->start_ns, m->now);
@@ -181,7 +187,8 @@ static void foresee_overflow(struct npusim_model *m, u32 index)
 	u64 at = NEVER;
 	u32 i;
 
-	if ((c->ctrl & (REFNPU_CORE_ENABLE | REFNPU_CORE_INT)) != (REFNPU_CORE_ENABLE | REFNPU_CORE_INT))
+	if ((c->ctrl & (REFNPU_CORE_ENABLE | REFNPU_CORE_INT)) !=
+	    (REFNPU_CORE_ENABLE | REFNPU_CORE_INT))
 		return;
 	for (i = 0; i <= REFNPU_COUNTERS; i++) {
 		u64 t;

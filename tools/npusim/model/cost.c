@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * How long kernels take and what they count: a roofline over the pipes of a core, and HBM shared by all cores.
- * Time and counters come from the same quantities, so that no ratio can pass 1 and no bandwidth its peak.
+ * How long kernels take and what they count: a roofline over the pipes of a core, and HBM shared by
+ * all cores. Time and counters come from the same quantities, so that no ratio can pass 1 and no
+ * bandwidth its peak.
  */
 #include <string.h>
 
@@ -18,9 +19,9 @@ static u64 mix_hash(u64 x)
 
 static bool work_is_empty(const struct npusim_work *w)
 {
-	return !(w->macs_fp16 | w->macs_int8 | w->vec_fp32 | w->vec_fp16 | w->vec_int32 | w->vec_misc | w->scalar |
-		 w->read_bytes | w->write_bytes | w->l1_read_bytes | w->l0c_to_l1_bytes | w->ub_read_bytes |
-		 w->ub_write_bytes);
+	return !(w->macs_fp16 | w->macs_int8 | w->vec_fp32 | w->vec_fp16 | w->vec_int32 |
+		 w->vec_misc | w->scalar | w->read_bytes | w->write_bytes | w->l1_read_bytes |
+		 w->l0c_to_l1_bytes | w->ub_read_bytes | w->ub_write_bytes);
 }
 
 /* A kernel described by its cycles alone keeps its pipes half busy and stays within L2. */
@@ -76,11 +77,14 @@ static void vector_quantities(const struct npusim_work *w, u64 blocks, u64 *q)
 	full = q[Q_VEC_FP32] + q[Q_VEC_FP16_128] + q[Q_VEC_INT32];
 	arithmetic = full + q[Q_VEC_FP16_64] + q[Q_VEC_MISC];
 	/* Two operands in, one result out, unless said otherwise. */
-	q[Q_UB_VEC_READ] = w->ub_read_bytes ? w->ub_read_bytes :
-			   full * 512 + q[Q_VEC_FP16_64] * 256 + q[Q_VEC_MISC] * 256;
-	q[Q_UB_VEC_WRITE] = w->ub_write_bytes ? w->ub_write_bytes :
-			    full * 256 + q[Q_VEC_FP16_64] * 128 + q[Q_VEC_MISC] * 128;
-	ub = max_u64(div_up(q[Q_UB_VEC_READ], UB_READ_BYTES), div_up(q[Q_UB_VEC_WRITE], UB_WRITE_BYTES));
+	q[Q_UB_VEC_READ] = w->ub_read_bytes
+				   ? w->ub_read_bytes
+				   : full * 512 + q[Q_VEC_FP16_64] * 256 + q[Q_VEC_MISC] * 256;
+	q[Q_UB_VEC_WRITE] = w->ub_write_bytes
+				    ? w->ub_write_bytes
+				    : full * 256 + q[Q_VEC_FP16_64] * 128 + q[Q_VEC_MISC] * 128;
+	ub = max_u64(div_up(q[Q_UB_VEC_READ], UB_READ_BYTES),
+		     div_up(q[Q_UB_VEC_WRITE], UB_WRITE_BYTES));
 	q[Q_VEC] = max_u64(arithmetic, ub);
 	q[Q_MTE2] = div_up(read, L2_READ_BYTES);
 	q[Q_MTE3] = div_up(write, L2_WRITE_BYTES);
@@ -113,8 +117,8 @@ static void common_quantities(u64 l2_hit_ppm, u64 blocks, u64 *q)
 	q[Q_READ_MISS_0] = q[Q_HBM_READ_0];
 	q[Q_WRITE_HIT] = write_hit;
 	q[Q_WRITE_MISS] = q[Q_HBM_WRITE];
-	instructions = q[Q_INSTR_VEC] + q[Q_INSTR_CUBE] + q[Q_INSTR_MTE1] + q[Q_INSTR_MTE2] + q[Q_INSTR_MTE3] +
-		       q[Q_SCALAR];
+	instructions = q[Q_INSTR_VEC] + q[Q_INSTR_CUBE] + q[Q_INSTR_MTE1] + q[Q_INSTR_MTE2] +
+		       q[Q_INSTR_MTE3] + q[Q_SCALAR];
 	q[Q_INSTR_TOTAL] = instructions;
 	q[Q_ICACHE_REQ] = div_up(instructions, 8) + 8 * blocks;
 	q[Q_ICACHE_MISS] = q[Q_ICACHE_REQ] / 64 + 4 * blocks;
@@ -154,7 +158,9 @@ void cost_kernel(const struct npusim_model *m, const struct task *t, struct cost
 		c->blocks[KIND_VECTOR] = t->d.block_dim * t->d.mix_ratio;
 		break;
 	}
-	c->main_kind = t->d.kind == NPUSIM_TASK_VECTOR || t->d.kind == NPUSIM_TASK_MIX_AIV ? KIND_VECTOR : KIND_CUBE;
+	c->main_kind = t->d.kind == NPUSIM_TASK_VECTOR || t->d.kind == NPUSIM_TASK_MIX_AIV
+			       ? KIND_VECTOR
+			       : KIND_CUBE;
 	if (empty && t->d.cycles)
 		typical_work(&w, t->d.cycles, c->blocks);
 
@@ -164,8 +170,11 @@ void cost_kernel(const struct npusim_model *m, const struct task *t, struct cost
 
 		if (!c->blocks[kind])
 			continue;
-		/* In a mixed kernel each kind loads half, and the vector cores store the results. */
-		q[Q_READ] = !both ? w.read_bytes : kind == KIND_CUBE ? w.read_bytes / 2 : w.read_bytes - w.read_bytes / 2;
+		/* In a mixed kernel each kind loads half, and the vector cores store the results.
+		 */
+		q[Q_READ] = !both		? w.read_bytes
+			    : kind == KIND_CUBE ? w.read_bytes / 2
+						: w.read_bytes - w.read_bytes / 2;
 		q[Q_WRITE] = !both || kind == KIND_VECTOR ? w.write_bytes : 0;
 		if (kind == KIND_CUBE)
 			cube_quantities(&w, c->blocks[kind], q);

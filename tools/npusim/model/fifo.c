@@ -17,7 +17,7 @@ void fifo_reset(struct fifo *f)
 	u64 *words = f->words;
 	u32 depth = f->depth;
 
-	*f = (struct fifo){ .words = words, .depth = depth };
+	*f = (struct fifo){.words = words, .depth = depth};
 }
 
 bool fifo_push(struct fifo *f, const u64 *words, u32 count, u64 clock, bool *lost)
@@ -45,7 +45,9 @@ bool fifo_push(struct fifo *f, const u64 *words, u32 count, u64 clock, bool *los
 u64 fifo_read(const struct fifo *f, u32 reg)
 {
 	if (reg >= REFNPU_FIFO_DATA(0) && reg < REFNPU_FIFO_DATA(REFNPU_FIFO_WORDS))
-		return f->count ? f->words[(size_t)f->head * REFNPU_FIFO_WORDS + (reg - REFNPU_FIFO_DATA(0)) / 8] : 0;
+		return f->count ? f->words[(size_t)f->head * REFNPU_FIFO_WORDS +
+					   (reg - REFNPU_FIFO_DATA(0)) / 8]
+				: 0;
 	switch (reg) {
 	case REFNPU_FIFO_CTRL:
 		return f->ctrl;

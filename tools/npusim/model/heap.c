@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What will happen when: a binary heap ordered by time, then by order of insertion; and pools of fixed items. */
+/* What will happen when: a binary heap ordered by time, then by order of insertion; and pools of
+ * fixed items. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,12 @@ void heap_push(struct heap *h, u64 ns, enum timed_kind kind, void *ptr, u16 arg,
 {
 	/* Blocks of a task are reported before its end at the same instant frees them. */
 	u64 late = kind == TIMED_BLOCK ? 0 : 1ull << 63;
-	struct timed e = { .ns = ns, .seq = h->seq++ | late, .ptr = ptr, .kind = (u16)kind, .arg = arg, .gen = gen };
+	struct timed e = {.ns = ns,
+			  .seq = h->seq++ | late,
+			  .ptr = ptr,
+			  .kind = (u16)kind,
+			  .arg = arg,
+			  .gen = gen};
 	size_t i;
 
 	if (h->count == h->room) {

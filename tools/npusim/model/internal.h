@@ -19,13 +19,13 @@ typedef int16_t s16;
 typedef int64_t s64;
 typedef unsigned __int128 u128;
 
-#define KIND_CUBE	0
-#define KIND_VECTOR	1
-#define KIND_NONE	2
+#define KIND_CUBE   0
+#define KIND_VECTOR 1
+#define KIND_NONE   2
 
-#define SYNC_IDS	65536
-#define STREAM_IDS	65536
-#define NEVER		UINT64_MAX
+#define SYNC_IDS   65536
+#define STREAM_IDS 65536
+#define NEVER	   UINT64_MAX
 
 /* a * num / den without losing high bits. */
 static inline u64 mul_div(u64 a, u64 num, u64 den)
@@ -39,6 +39,10 @@ static inline u64 mul_div(u64 a, u64 num, u64 den)
 
 static inline u64 mul_div_up(u64 a, u64 num, u64 den)
 {
+	u64 product;
+
+	if (!__builtin_mul_overflow(a, num, &product))
+		return product / den + (product % den != 0);
 	return (u64)(((u128)a * num + den - 1) / den);
 }
 
@@ -58,15 +62,15 @@ struct ratio {
 	u64 den;
 };
 
-/* --- Cost (cost.c) --------------------------------------------------------------------------------------- */
+/* Cost (cost.c) */
 
 /*
- * What one task does on the cores of one kind, summed over its blocks. Events are these numbers, shifted
- * (events.c).
+ * What one task does on the cores of one kind, summed over its blocks. Events are these numbers,
+ * shifted (events.c).
  */
 enum quantity {
-	Q_TOTAL,	/* core cycles */
-	Q_VEC,		/* busy cycles of the pipes */
+	Q_TOTAL, /* core cycles */
+	Q_VEC,	 /* busy cycles of the pipes */
 	Q_CUBE,
 	Q_CUBE_FP16,
 	Q_CUBE_INT8,
@@ -80,7 +84,7 @@ enum quantity {
 	Q_VEC_FP16_64,
 	Q_VEC_INT32,
 	Q_VEC_MISC,
-	Q_INSTR_VEC,	/* instructions */
+	Q_INSTR_VEC, /* instructions */
 	Q_INSTR_CUBE,
 	Q_INSTR_MTE1,
 	Q_INSTR_MTE2,
@@ -88,7 +92,7 @@ enum quantity {
 	Q_INSTR_TOTAL,
 	Q_ICACHE_REQ,
 	Q_ICACHE_MISS,
-	Q_READ,		/* bytes */
+	Q_READ, /* bytes */
 	Q_WRITE,
 	Q_HBM_READ,
 	Q_HBM_READ_0,
@@ -101,40 +105,40 @@ enum quantity {
 	Q_WRITE_HIT,
 	Q_WRITE_MISS,
 	Q_L1_READ,
-	Q_L1_WRITES,	/* requests */
+	Q_L1_WRITES, /* requests */
 	Q_L0A_WRITE,
 	Q_L0B_WRITE,
 	Q_L0C_READ,
 	Q_L0C_TO_L1,
-	Q_L0C_OUT,	/* requests */
+	Q_L0C_OUT, /* requests */
 	Q_UB_READ,
 	Q_UB_WRITE,
 	Q_UB_VEC_READ,
 	Q_UB_VEC_WRITE,
-	Q_UB_SCALAR,	/* requests */
+	Q_UB_SCALAR, /* requests */
 	Q_UB_TO_GM,
 	Q_GM_TO_UB,
 	Q_COUNT
 };
 
 struct cost {
-	u64 block_cycles;	/* of each block, both kinds alike */
+	u64 block_cycles; /* of each block, both kinds alike */
 	u64 block_ns;
 	u32 blocks[2];
 	u8 main_kind;
 	u64 macs;
 	u64 vector_ops;
-	u64 hbm[2];		/* bytes read, written */
-	u64 l2[4];		/* bytes: read hit, read miss, write hit, write miss */
+	u64 hbm[2]; /* bytes read, written */
+	u64 l2[4];  /* bytes: read hit, read miss, write hit, write miss */
 	u64 q[2][Q_COUNT];
 };
 
-/* --- Tasks and streams (task.c, sched.c) ------------------------------------------------------------------ */
+/* Tasks and streams (task.c, sched.c) */
 
 struct segment;
 
 struct task {
-	struct task *next;	/* queue of the stream, waiters of a sync object, free list */
+	struct task *next; /* queue of the stream, waiters of a sync object, free list */
 	struct task *run_prev, *run_next;
 	struct npusim_task d;
 	u64 seq;
@@ -144,7 +148,7 @@ struct task {
 	u64 end_ns;
 	u64 wait_target;
 	struct segment *segments;
-	struct cost *cost;	/* kernels, from placement to end */
+	struct cost *cost; /* kernels, from placement to end */
 	bool running;
 	bool recorded;
 };
@@ -156,16 +160,16 @@ struct segment {
 	struct task *task;
 	u64 start_ns;
 	u64 end_ns;
-	u32 count;		/* blocks */
-	u32 first, step;	/* block ids first, first + step, ... */
-	u32 reported;		/* blocks handed to the block trace */
+	u32 count;	 /* blocks */
+	u32 first, step; /* block ids first, first + step, ... */
+	u32 reported;	 /* blocks handed to the block trace */
 	u16 core;
 	bool retired;
 };
 
 struct stream {
-	struct task *head, *tail;	/* queued, not dispatched */
-	struct task *current;		/* dispatched or running */
+	struct task *head, *tail; /* queued, not dispatched */
+	struct task *current;	  /* dispatched or running */
 	u32 depth;
 };
 
@@ -175,10 +179,10 @@ struct sync {
 	struct task *waiters, *waiters_tail;
 };
 
-/* --- Cores (core.c) ---------------------------------------------------------------------------------------- */
+/* Cores (core.c) */
 
 struct fifo {
-	u64 *words;		/* depth * REFNPU_FIFO_WORDS */
+	u64 *words; /* depth * REFNPU_FIFO_WORDS */
 	u32 depth;
 	u32 head, count;
 	u32 ctrl;
@@ -189,18 +193,18 @@ struct fifo {
 };
 
 struct core {
-	struct segment *first, *last;	/* blocks running or waiting, in order */
+	struct segment *first, *last; /* blocks running or waiting, in order */
 	u64 free_at;
 	u8 kind;
 	u32 ctrl;
 	u16 event[REFNPU_COUNTERS];
-	s16 index[REFNPU_COUNTERS];	/* in the event table, or -1 */
-	u64 acc[REFNPU_COUNTERS];	/* full width; registers show the low bits */
+	s16 index[REFNPU_COUNTERS]; /* in the event table, or -1 */
+	u64 acc[REFNPU_COUNTERS];   /* full width; registers show the low bits */
 	u64 cycles;
-	u64 seen[REFNPU_COUNTERS];	/* part of the first segment already accounted for */
+	u64 seen[REFNPU_COUNTERS]; /* part of the first segment already accounted for */
 	u64 seen_cycles;
 	u32 overflow;
-	u64 overflow_at;		/* time of the foreseen overflow, 0: none */
+	u64 overflow_at; /* time of the foreseen overflow, 0: none */
 	u32 latched[REFNPU_COUNTERS];
 	u64 latched_cycles;
 	u64 latch_clock, latch_mono;
@@ -209,7 +213,7 @@ struct core {
 	struct fifo fifo;
 };
 
-/* --- Queues (queue.c) -------------------------------------------------------------------------------------- */
+/* Queues (queue.c) */
 
 struct queue {
 	u32 ctrl;
@@ -227,21 +231,21 @@ struct queue {
 	u64 wake;
 	u64 period;
 	u64 gap_count, gap_position, gap_first, gap_last;
-	u64 timer_base;		/* host ns at which sampling began */
+	u64 timer_base; /* host ns at which sampling began */
 	u64 timer_tick;
 	u32 timer_gen;
 	u64 last_total[REFNPU_UNIT_TOTALS];
-	u64 published;		/* producer as last written to head_address */
-	bool wake_done;		/* the interrupt for this wake index was raised */
+	u64 published;	/* producer as last written to head_address */
+	bool wake_done; /* the interrupt for this wake index was raised */
 	bool gap_told;
 	bool dirty;
 };
 
-/* --- Shared units (units.c) -------------------------------------------------------------------------------- */
+/* Shared units (units.c) */
 
-#define HBM_CHANNELS	4
-#define LLC_SLICES	2
-#define NIC_PORTS	1
+#define HBM_CHANNELS 4
+#define LLC_SLICES   2
+#define NIC_PORTS    1
 
 struct hbm_slot {
 	u64 start_ns, end_ns;
@@ -249,7 +253,7 @@ struct hbm_slot {
 };
 
 struct hbm {
-	struct hbm_slot *slots;	/* ring, a power of two */
+	struct hbm_slot *slots; /* ring, a power of two */
 	u32 room, head, count;
 	u64 free_at;
 	u64 done[2];
@@ -284,7 +288,7 @@ enum engine {
 	ENGINE_PEER_OUT,
 	ENGINE_NIC_IN,
 	ENGINE_NIC_OUT,
-	ENGINE_DVPP,		/* NPUSIM_DVPP_ENGINES of them */
+	ENGINE_DVPP, /* NPUSIM_DVPP_ENGINES of them */
 	ENGINE_COUNT = ENGINE_DVPP + NPUSIM_DVPP_ENGINES
 };
 
@@ -295,15 +299,15 @@ struct servers {
 	u64 free_at[ENGINE_MAX_SERVERS];
 };
 
-/* --- Timed events (heap.c) --------------------------------------------------------------------------------- */
+/* Timed events (heap.c) */
 
 enum timed_kind {
-	TIMED_READY,		/* ptr: task */
+	TIMED_READY, /* ptr: task */
 	TIMED_START,
 	TIMED_END,
-	TIMED_BLOCK,		/* ptr: segment */
-	TIMED_OVERFLOW,		/* arg: core, gen */
-	TIMED_SAMPLE,		/* arg: queue, gen */
+	TIMED_BLOCK,	/* ptr: segment */
+	TIMED_OVERFLOW, /* arg: core, gen */
+	TIMED_SAMPLE,	/* arg: queue, gen */
 };
 
 struct timed {
@@ -321,7 +325,7 @@ struct heap {
 	u64 seq;
 };
 
-/* --- The device -------------------------------------------------------------------------------------------- */
+/* The device */
 
 struct pool {
 	void *free;
@@ -337,7 +341,7 @@ struct trace {
 	u32 running;
 	u64 started, ended;
 	u32 event[2][REFNPU_COUNTERS];
-	s16 index[2][REFNPU_COUNTERS];	/* in the event table, or -1 */
+	s16 index[2][REFNPU_COUNTERS]; /* in the event table, or -1 */
 };
 
 struct npusim_model {
@@ -348,11 +352,11 @@ struct npusim_model {
 	u64 now;
 	u64 origin;
 	u32 epoch;
-	struct ratio tick;	/* device clock ticks per host ns */
-	struct ratio mono;	/* device ns per tick */
-	struct ratio cycle_ns;	/* host ns per core cycle */
+	struct ratio tick;	   /* device clock ticks per host ns */
+	struct ratio mono;	   /* device ns per tick */
+	struct ratio cycle_ns;	   /* host ns per core cycle */
 	u32 clock_held, mono_held; /* high halves after a read of the low one */
-	u32 held_low;		/* low half of a 64-bit write in two steps */
+	u32 held_low;		   /* low half of a 64-bit write in two steps */
 
 	u32 int_status, int_enable;
 	u32 fifo_pending;
@@ -362,7 +366,7 @@ struct npusim_model {
 
 	struct heap heap;
 	struct pool tasks, segments, costs;
-	struct task *running;	/* list */
+	struct task *running; /* list */
 	u32 running_count;
 	u64 task_seq;
 	struct stream **streams;
@@ -371,7 +375,7 @@ struct npusim_model {
 	u32 core_count;
 	u32 cores_of[2];
 	u32 first_core[2];
-	u64 all_free_at[2];	/* latest free_at of a kind */
+	u64 all_free_at[2]; /* latest free_at of a kind */
 	struct core *cores;
 	struct servers engines[ENGINE_COUNT];
 
@@ -388,7 +392,7 @@ struct npusim_model {
 	struct unit units[REFNPU_UNITS];
 
 	struct npusim_totals totals;
-	u64 *event_totals[2];	/* by index in the event table */
+	u64 *event_totals[2]; /* by index in the event table */
 };
 
 /* clock.c */
@@ -446,7 +450,8 @@ u64 block_share(u64 total, u32 blocks, u32 block);
 /* fifo.c */
 bool fifo_init(struct fifo *f, u32 depth);
 void fifo_reset(struct fifo *f);
-/* @return true if the driver is to be interrupted: watermark reached, or first loss since the last one noted */
+/* @return true if the driver is to be interrupted: watermark reached, or first loss since the last
+ * one noted */
 bool fifo_push(struct fifo *f, const u64 *words, u32 count, u64 clock, bool *lost);
 u64 fifo_read(const struct fifo *f, u32 reg);
 void fifo_write(struct fifo *f, u32 reg, u64 value);

@@ -28,10 +28,12 @@ static bool in(u64 value, u64 low, u64 high)
 
 static bool config_is_valid(const struct npusim_model_config *c)
 {
-	return in(c->cube_cores, 1, 128) && in(c->vector_cores, 1, 128) && in(c->core_mhz, 1, 10000) &&
-	       in(c->aicpu_cores, 1, ENGINE_MAX_SERVERS) && in(c->clock_hz, 1, 10000000000ull) &&
-	       c->clock_ppm >= -100000 && c->clock_ppm <= 100000 && in(c->time_scale_ppm, 1, 1000000000) &&
-	       in(c->jitter_ppm, 0, 1000000000) && in(c->fifo_depth, 1, 65535) && in(c->block_fifo_depth, 1, 65535);
+	return in(c->cube_cores, 1, 128) && in(c->vector_cores, 1, 128) &&
+	       in(c->core_mhz, 1, 10000) && in(c->aicpu_cores, 1, ENGINE_MAX_SERVERS) &&
+	       in(c->clock_hz, 1, 10000000000ull) && c->clock_ppm >= -100000 &&
+	       c->clock_ppm <= 100000 && in(c->time_scale_ppm, 1, 1000000000) &&
+	       in(c->jitter_ppm, 0, 1000000000) && in(c->fifo_depth, 1, 65535) &&
+	       in(c->block_fifo_depth, 1, 65535);
 }
 
 static bool allocate(struct npusim_model *m)
@@ -45,8 +47,8 @@ static bool allocate(struct npusim_model *m)
 	m->queues = calloc(REFNPU_MAX_QUEUES, sizeof(*m->queues));
 	m->event_totals[0] = calloc(event_count(), sizeof(u64));
 	m->event_totals[1] = calloc(event_count(), sizeof(u64));
-	if (!m->streams || !m->events || !m->notifies || !m->cores || !m->queues || !m->event_totals[0] ||
-	    !m->event_totals[1])
+	if (!m->streams || !m->events || !m->notifies || !m->cores || !m->queues ||
+	    !m->event_totals[0] || !m->event_totals[1])
 		return false;
 	for (i = 0; i < REFNPU_FIFOS; i++) {
 		if (!fifo_init(&m->fifos[i], m->cfg.fifo_depth))
@@ -74,7 +76,7 @@ static void power_on(struct npusim_model *m)
 	}
 	m->all_free_at[0] = m->all_free_at[1] = 0;
 	for (i = 0; i < ENGINE_COUNT; i++)
-		m->engines[i] = (struct servers){ .count = 1 };
+		m->engines[i] = (struct servers){.count = 1};
 	m->engines[ENGINE_AICPU].count = m->cfg.aicpu_cores;
 	m->engines[ENGINE_SDMA].count = 4;
 	m->hbm.head = m->hbm.count = 0;

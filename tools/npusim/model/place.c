@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Which core runs which block, and when. A task is placed at once when it becomes ready: its blocks go, in the
- * order in which tasks became ready, to the cores that are free first. Nothing that comes later changes it, so
- * all progress has a closed form.
+ * Which core runs which block, and when. A task is placed at once when it becomes ready: its blocks
+ * go, in the order in which tasks became ready, to the cores that are free first. Nothing that
+ * comes later changes it, so all progress has a closed form.
  */
 #include <stdlib.h>
 
@@ -18,13 +18,19 @@ static void *must_get(struct pool *p)
 	return item;
 }
 
-static void add_segment(struct npusim_model *m, struct task *t, u32 core, u64 start, u32 count, u32 first, u32 step)
+static void add_segment(struct npusim_model *m, struct task *t, u32 core, u64 start, u32 count,
+			u32 first, u32 step)
 {
 	struct segment *s = must_get(&m->segments);
 	u32 kind = m->cores[core].kind;
 
-	*s = (struct segment){ .task_next = t->segments, .task = t, .start_ns = start, .count = count,
-			       .first = first, .step = step, .core = (u16)core };
+	*s = (struct segment){.task_next = t->segments,
+			      .task = t,
+			      .start_ns = start,
+			      .count = count,
+			      .first = first,
+			      .step = step,
+			      .core = (u16)core};
 	s->end_ns = start + count * t->cost->block_ns;
 	t->segments = s;
 	t->end_ns = max_u64(t->end_ns, s->end_ns);
@@ -43,7 +49,8 @@ static u64 group_free(const struct npusim_model *m, u32 group, u32 per, u32 used
 	return at;
 }
 
-/* Lanes are what a block needs: one core, or for mixed kernels one cube core with its vector cores. */
+/* Lanes are what a block needs: one core, or for mixed kernels one cube core with its vector cores.
+ */
 struct lanes {
 	u32 count;
 	u64 free_at[REFNPU_MAX_CORES];
@@ -61,7 +68,8 @@ static void sift_down(const struct lanes *l, u16 *order, u32 i)
 			break;
 		if (child + 1 < l->count &&
 		    (l->free_at[order[child + 1]] < l->free_at[order[child]] ||
-		     (l->free_at[order[child + 1]] == l->free_at[order[child]] && order[child + 1] < order[child])))
+		     (l->free_at[order[child + 1]] == l->free_at[order[child]] &&
+		      order[child + 1] < order[child])))
 			child++;
 		if (l->free_at[lane] < l->free_at[order[child]] ||
 		    (l->free_at[lane] == l->free_at[order[child]] && lane < order[child]))
@@ -129,7 +137,8 @@ static void place_plain(struct npusim_model *m, struct task *t, int kind)
 	if (m->all_free_at[kind] <= m->now) {
 		finish_cost(m, t, m->now);
 		for (i = 0; i < n && i < blocks; i++)
-			add_segment(m, t, first_core + i, m->now, blocks / n + (i < blocks % n), i, n);
+			add_segment(m, t, first_core + i, m->now, blocks / n + (i < blocks % n), i,
+				    n);
 		return;
 	}
 	l.count = n;
@@ -142,8 +151,8 @@ static void place_plain(struct npusim_model *m, struct task *t, int kind)
 	for (i = 0; i < n; i++) {
 		if (!l.blocks[i])
 			continue;
-		add_segment(m, t, first_core + i, max_u64(m->cores[first_core + i].free_at, m->now), l.blocks[i], first,
-			    1);
+		add_segment(m, t, first_core + i, max_u64(m->cores[first_core + i].free_at, m->now),
+			    l.blocks[i], first, 1);
 		first += l.blocks[i];
 	}
 }
@@ -179,11 +188,13 @@ static void place_mix(struct npusim_model *m, struct task *t)
 			/* Vector core k takes every used-th vector block of the group. */
 			u32 count = (n * ratio - k + used - 1) / used;
 
-			add_segment(m, t, m->first_core[KIND_VECTOR] + i * per + k, at, count, vector_first + k, used);
+			add_segment(m, t, m->first_core[KIND_VECTOR] + i * per + k, at, count,
+				    vector_first + k, used);
 		}
 		/* The cube core stays with the group until its vector cores are done. */
 		m->cores[m->first_core[KIND_CUBE] + i].free_at = at + n * turns * t->cost->block_ns;
-		m->all_free_at[KIND_CUBE] = max_u64(m->all_free_at[KIND_CUBE], at + n * turns * t->cost->block_ns);
+		m->all_free_at[KIND_CUBE] =
+			max_u64(m->all_free_at[KIND_CUBE], at + n * turns * t->cost->block_ns);
 	}
 }
 
@@ -252,7 +263,10 @@ void copy_hbm_bytes(const struct task *t, u64 *read, u64 *written)
 	u64 bytes = t->d.work.copy_bytes;
 
 	*read = t->d.copy == NPUSIM_COPY_LOCAL || t->d.copy == NPUSIM_COPY_TO_HOST ||
-		t->d.copy == NPUSIM_COPY_TO_PEER || t->d.copy == NPUSIM_COPY_NIC_SEND ? bytes : 0;
+				t->d.copy == NPUSIM_COPY_TO_PEER ||
+				t->d.copy == NPUSIM_COPY_NIC_SEND
+			? bytes
+			: 0;
 	*written = t->d.copy == NPUSIM_COPY_LOCAL || !*read ? bytes : 0;
 }
 
@@ -269,7 +283,8 @@ void place_engine(struct npusim_model *m, struct task *t)
 		break;
 	case NPUSIM_TASK_DVPP:
 		e = ENGINE_DVPP + t->d.engine;
-		duration = t->d.duration_ns ? t->d.duration_ns : (u64)DVPP_NS * max_u64(t->d.work.frames, 1);
+		duration = t->d.duration_ns ? t->d.duration_ns
+					    : (u64)DVPP_NS * max_u64(t->d.work.frames, 1);
 		break;
 	default:
 		e = copy_engine(t);
@@ -282,7 +297,8 @@ void place_engine(struct npusim_model *m, struct task *t)
 	free_at = pick_server(&m->engines[e]);
 	t->start_ns = max_u64(m->now, *free_at);
 	if (read | written)
-		duration = max_u64(duration, hbm_reserve(m, t->start_ns, read, written) - t->start_ns);
+		duration =
+			max_u64(duration, hbm_reserve(m, t->start_ns, read, written) - t->start_ns);
 	t->end_ns = t->start_ns + duration;
 	*free_at = t->end_ns;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Device-written queues: the device composes the records itself and writes them to memory while the driver's
- * credit lasts. Heads are published once per model call, after the records they cover.
+ * Device-written queues: the device composes the records itself and writes them to memory while the
+ * driver's credit lasts. Heads are published once per model call, after the records they cover.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
-#define MAX_SLOTS	(1u << 22)
+#define MAX_SLOTS (1u << 22)
 
 struct queue *queue_for(struct npusim_model *m, u32 channel)
 {
@@ -76,7 +76,8 @@ static u32 core_of(const struct queue *q)
 	return q->channel >> 16;
 }
 
-/* Where the model remembers which queue serves the channel of @q; NULL if there is no such channel or core. */
+/* Where the model remembers which queue serves the channel of @q; NULL if there is no such channel
+ * or core. */
 static int *owner(struct npusim_model *m, const struct queue *q)
 {
 	u32 channel = channel_of(q), core = core_of(q);
@@ -103,7 +104,8 @@ static void mark_dirty(struct npusim_model *m, struct queue *q)
 	m->dirty[m->dirty_count++] = (u16)(q - m->queues);
 }
 
-static void write_record(struct npusim_model *m, const struct queue *q, const char *record, u32 size)
+static void write_record(struct npusim_model *m, const struct queue *q, const char *record,
+			 u32 size)
 {
 	u64 offset = (q->producer & (q->slots - 1)) * size;
 
@@ -165,7 +167,8 @@ void queue_publish(struct npusim_model *m)
 
 		q->dirty = false;
 		if (q->head_address && q->published != q->producer && m->ops.dma_write)
-			m->ops.dma_write(m->ctx, q->head_address, &q->producer, sizeof(q->producer));
+			m->ops.dma_write(m->ctx, q->head_address, &q->producer,
+					 sizeof(q->producer));
 		q->published = q->producer;
 		check_wake(m, q, q->gap_count && !q->gap_told);
 		q->gap_told = q->gap_count;
@@ -243,7 +246,8 @@ static void start_sampling(struct npusim_model *m, struct queue *q)
 		memcpy(m->cores[core].sample_acc, m->cores[core].acc, sizeof(m->cores[core].acc));
 		m->cores[core].sample_cycles = m->cores[core].cycles;
 	} else {
-		units_totals(m, (u32)channel_unit(channel_of(q)), m->units[REFNPU_UNIT_LLC].ctrl & 1, q->last_total);
+		units_totals(m, (u32)channel_unit(channel_of(q)),
+			     m->units[REFNPU_UNIT_LLC].ctrl & 1, q->last_total);
 	}
 	q->timer_base = m->now;
 	q->timer_tick = 0;
@@ -299,7 +303,7 @@ void queue_reset(struct npusim_model *m)
 
 		free(m->queues[i].pages);
 		/* Timers of before the reset must not fire after it. */
-		m->queues[i] = (struct queue){ .timer_gen = gen + 1 };
+		m->queues[i] = (struct queue){.timer_gen = gen + 1};
 	}
 	for (i = 0; i < NPUPROF_CHANNEL_COUNT; i++)
 		m->channel_queue[i] = -1;

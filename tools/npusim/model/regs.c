@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Register accesses: which block an offset belongs to, and the registers of the device as a whole. */
+/* Register accesses: which block an offset belongs to, and the registers of the device as a whole.
+ */
 #include "internal.h"
 
-#define FIFO_FIRST	REFNPU_FIFO(0, 0)
-#define FIFO_END	REFNPU_FIFO(REFNPU_FIFOS, 0)
-#define UNIT_FIRST	REFNPU_UNIT(0, 0)
-#define UNIT_END	REFNPU_UNIT(REFNPU_UNITS, 0)
-#define CORE_FIRST	REFNPU_CORE(0, 0)
-#define CORE_END	REFNPU_CORE(REFNPU_MAX_CORES, 0)
-#define QUEUE_FIRST	REFNPU_QUEUE(0, 0)
-#define QUEUE_END	REFNPU_QUEUE(REFNPU_MAX_QUEUES, 0)
+#define FIFO_FIRST  REFNPU_FIFO(0, 0)
+#define FIFO_END    REFNPU_FIFO(REFNPU_FIFOS, 0)
+#define UNIT_FIRST  REFNPU_UNIT(0, 0)
+#define UNIT_END    REFNPU_UNIT(REFNPU_UNITS, 0)
+#define CORE_FIRST  REFNPU_CORE(0, 0)
+#define CORE_END    REFNPU_CORE(REFNPU_MAX_CORES, 0)
+#define QUEUE_FIRST REFNPU_QUEUE(0, 0)
+#define QUEUE_END   REFNPU_QUEUE(REFNPU_MAX_QUEUES, 0)
 
 static bool within(u32 offset, u32 first, u32 end)
 {
@@ -52,7 +53,8 @@ static bool is_wide(u32 offset)
 	}
 	if (within(offset, QUEUE_FIRST, QUEUE_END)) {
 		reg = offset & 0x7f;
-		return reg == REFNPU_QUEUE_BASE || within(reg, REFNPU_QUEUE_PAGE_ADDRESS, REFNPU_QUEUE_GAP_ACK);
+		return reg == REFNPU_QUEUE_BASE ||
+		       within(reg, REFNPU_QUEUE_PAGE_ADDRESS, REFNPU_QUEUE_GAP_ACK);
 	}
 	switch (offset) {
 	case REFNPU_CAP_CLOCK_HZ:
@@ -86,7 +88,8 @@ static u64 read_capability(const struct npusim_model *m, u32 offset)
 	case REFNPU_CAP_FIFO:
 		return m->cfg.fifo_depth | m->cfg.block_fifo_depth << 16;
 	case REFNPU_CAP_UNITS:
-		return HBM_CHANNELS | LLC_SLICES << 8 | NIC_PORTS << 16 | (u32)NPUSIM_DVPP_ENGINES << 24;
+		return HBM_CHANNELS | LLC_SLICES << 8 | NIC_PORTS << 16 |
+		       (u32)NPUSIM_DVPP_ENGINES << 24;
 	case REFNPU_CAP_AICPU:
 		return m->cfg.aicpu_cores;
 	case REFNPU_CAP_QUEUES:
@@ -103,7 +106,8 @@ static u64 read_interrupt(const struct npusim_model *m, u32 offset)
 {
 	if (within(offset, REFNPU_QUEUE_PENDING(0), REFNPU_QUEUE_PENDING(REFNPU_MAX_QUEUES / 32)))
 		return m->queue_pending[(offset - REFNPU_QUEUE_PENDING(0)) / 4];
-	if (within(offset, REFNPU_OVERFLOW_PENDING(0), REFNPU_OVERFLOW_PENDING(REFNPU_MAX_CORES / 32)))
+	if (within(offset, REFNPU_OVERFLOW_PENDING(0),
+		   REFNPU_OVERFLOW_PENDING(REFNPU_MAX_CORES / 32)))
 		return m->overflow_pending[(offset - REFNPU_OVERFLOW_PENDING(0)) / 4];
 	if (within(offset, REFNPU_BLOCK_PENDING(0), REFNPU_BLOCK_PENDING(REFNPU_MAX_CORES / 32)))
 		return m->block_pending[(offset - REFNPU_BLOCK_PENDING(0)) / 4];
@@ -123,7 +127,8 @@ static u64 read_trace(const struct npusim_model *m, u32 offset)
 	const struct trace *t = &m->trace;
 
 	if (within(offset, REFNPU_TRACE_EVENT(0, 0), REFNPU_TRACE_EVENT(2, 0)))
-		return t->event[(offset - REFNPU_TRACE_EVENT(0, 0)) / 0x20][offset / 4 % REFNPU_COUNTERS];
+		return t->event[(offset - REFNPU_TRACE_EVENT(0, 0)) / 0x20]
+			       [offset / 4 % REFNPU_COUNTERS];
 	switch (offset) {
 	case REFNPU_TRACE_ENABLE:
 		return t->enable;
@@ -149,8 +154,8 @@ static u64 read_trace(const struct npusim_model *m, u32 offset)
 
 static u64 read_unit(const struct npusim_model *m, u32 offset)
 {
-	static const u32 counts[REFNPU_UNITS] = { 2 * HBM_CHANNELS, 8 * LLC_SLICES, 2, 2 * NIC_PORTS,
-						  2 * NPUSIM_DVPP_ENGINES };
+	static const u32 counts[REFNPU_UNITS] = {2 * HBM_CHANNELS, 8 * LLC_SLICES, 2, 2 * NIC_PORTS,
+						 2 * NPUSIM_DVPP_ENGINES};
 	u32 unit = (offset - UNIT_FIRST) / 0x400, reg = (offset - UNIT_FIRST) % 0x400;
 
 	if (within(reg, REFNPU_UNIT_TOTAL(0), REFNPU_UNIT_TOTAL(REFNPU_UNIT_TOTALS)))
@@ -203,7 +208,7 @@ static void reset_pmu(struct npusim_model *m)
 		core_reset(&m->cores[i]);
 	}
 	for (i = 0; i < REFNPU_UNITS; i++)
-		m->units[i] = (struct unit){ 0 };
+		m->units[i] = (struct unit){0};
 	m->int_status = m->int_enable = m->fifo_pending = 0;
 	for (i = 0; i < REFNPU_MAX_QUEUES / 32; i++)
 		m->queue_pending[i] = 0;
@@ -249,7 +254,8 @@ static void write_interrupt(struct npusim_model *m, u32 offset, u32 value)
 static void write_trace(struct npusim_model *m, u32 offset, u32 value)
 {
 	if (within(offset, REFNPU_TRACE_EVENT(0, 0), REFNPU_TRACE_EVENT(2, 0))) {
-		trace_select(m, (offset - REFNPU_TRACE_EVENT(0, 0)) / 0x20, offset / 4 % REFNPU_COUNTERS, value);
+		trace_select(m, (offset - REFNPU_TRACE_EVENT(0, 0)) / 0x20,
+			     offset / 4 % REFNPU_COUNTERS, value);
 	} else if (offset == REFNPU_TRACE_ENABLE) {
 		m->trace.enable = value & 0x3f;
 	} else if (offset == REFNPU_TRACE_WINDOW) {

@@ -232,8 +232,10 @@ void sched_end(struct npusim_model *m, struct task *t)
 		copy_hbm_bytes(t, &read, &written);
 		m->totals.hbm_bytes[0] += read;
 		m->totals.hbm_bytes[1] += written;
-		m->totals.nic_bytes[0] += t->d.copy == NPUSIM_COPY_NIC_RECEIVE ? t->d.work.copy_bytes : 0;
-		m->totals.nic_bytes[1] += t->d.copy == NPUSIM_COPY_NIC_SEND ? t->d.work.copy_bytes : 0;
+		m->totals.nic_bytes[0] +=
+			t->d.copy == NPUSIM_COPY_NIC_RECEIVE ? t->d.work.copy_bytes : 0;
+		m->totals.nic_bytes[1] +=
+			t->d.copy == NPUSIM_COPY_NIC_SEND ? t->d.work.copy_bytes : 0;
 	}
 	trace_end(m, t);
 	call_ended(m, t);
@@ -283,10 +285,10 @@ void sched_abort_all(struct npusim_model *m)
 			s->head = t->next;
 			abort_task(m, t);
 		}
-		*s = (struct stream){ 0 };
+		*s = (struct stream){0};
 	}
 	for (i = 0; i < SYNC_IDS; i++) {
-		m->events[i] = (struct sync){ 0 };
-		m->notifies[i] = (struct sync){ 0 };
+		m->events[i] = (struct sync){0};
+		m->notifies[i] = (struct sync){0};
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * What is shared by all cores: HBM, which serves one transfer after the other at its peak, and the quantities
- * that grow evenly over a task: L2 and LLC traffic, network, media engines.
+ * What is shared by all cores: HBM, which serves one transfer after the other at its peak, and the
+ * quantities that grow evenly over a task: L2 and LLC traffic, network, media engines.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +44,8 @@ u64 hbm_reserve(struct npusim_model *m, u64 start_ns, u64 read, u64 written)
 	if (h->count == h->room)
 		hbm_grow(h);
 	h->free_at = start + hbm_ns(m, read + written);
-	h->slots[(h->head + h->count++) & (h->room - 1)] =
-		(struct hbm_slot){ .start_ns = start, .end_ns = h->free_at, .bytes = { read, written } };
+	h->slots[(h->head + h->count++) & (h->room - 1)] = (struct hbm_slot){
+		.start_ns = start, .end_ns = h->free_at, .bytes = {read, written}};
 	return h->free_at;
 }
 
@@ -62,7 +62,8 @@ static void hbm_totals(struct npusim_model *m, u64 *out)
 		struct hbm_slot *s = &h->slots[h->head];
 
 		for (way = 0; way < 2; way++)
-			done[way] += mul_div(s->bytes[way], m->now - s->start_ns, s->end_ns - s->start_ns);
+			done[way] += mul_div(s->bytes[way], m->now - s->start_ns,
+					     s->end_ns - s->start_ns);
 	}
 	for (i = 0; i < HBM_CHANNELS; i++) {
 		out[2 * i] = block_share(done[0], HBM_CHANNELS, i);
@@ -102,7 +103,8 @@ void units_task_ended(struct npusim_model *m, const struct task *t)
 			m->linear[i] += t->cost->l2[i];
 		return;
 	}
-	if (t->d.kind != NPUSIM_TASK_SDMA && t->d.kind != NPUSIM_TASK_PCIE_DMA && t->d.kind != NPUSIM_TASK_DVPP)
+	if (t->d.kind != NPUSIM_TASK_SDMA && t->d.kind != NPUSIM_TASK_PCIE_DMA &&
+	    t->d.kind != NPUSIM_TASK_DVPP)
 		return;
 	for (i = L_NIC_RX; i < L_COUNT; i++)
 		m->linear[i] += linear_total(t, i);
@@ -123,8 +125,8 @@ static u64 linear_now(const struct npusim_model *m, u32 what)
 }
 
 /*
- * Cache events of the requests of one direction, in lines of 64 bytes: 0 and 1 requests (even and odd lines),
- * 2 hits, 4 requests; the others stay zero.
+ * Cache events of the requests of one direction, in lines of 64 bytes: 0 and 1 requests (even and
+ * odd lines), 2 hits, 4 requests; the others stay zero.
  */
 static void llc_totals(const struct npusim_model *m, bool writes, u64 *out)
 {

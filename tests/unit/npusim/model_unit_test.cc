@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samplers of shared units, by register and by device-written queue.
+#include <gtest/gtest.h>
+
+#include "model_device.h"
+
+namespace npusim_test {
+namespace {
+
+std::vector<uint64_t> Latch(Device& d, uint32_t unit) {
+  d.W32(REFNPU_UNIT(unit, REFNPU_UNIT_LATCH), 1);
+  std::vector<uint64_t> totals(d.R32(REFNPU_UNIT(unit, REFNPU_UNIT_COUNT)));
+  for (uint32_t i = 0; i < totals.size(); ++i) totals[i] = d.R64(REFNPU_UNIT(unit, REFNPU_UNIT_TOTAL(i)));
+  return totals;
+}
+
+uint64_t Sum(const std::vector<uint64_t>& v, size_t first, size_t step) {
+  uint64_t sum = 0;
+  for (size_t i = first; i < v.size(); i += step) sum += v[i];
+  return sum;
+}
+
+TEST(ModelUnit, HbmCountsEveryByteOfKernelsAndCopies) {
+  Device d;
+  npusim_task kernel = Task(NPUSIM_TASK_VECTOR, 1, 48);
+  kernel.work.read_bytes = 1'000'003;
+  kernel.work.write_bytes = 500'001;
+  d.Submit(kernel);
+  npusim_task copy = Task(NPUSIM_TASK_SDMA, 2);
+  copy.work.copy_bytes = 7'777;
+  d.Submit(copy);
+  d.Finish();
+  const auto hbm = Latch(d, REFNPU_UNIT_HBM);
+  ASSERT_EQ(hbm.size(), 8u);
+  EXPECT_EQ(Sum(hbm, 0, 2), 1'000'003u + 7'777);
+  EXPECT_EQ(Sum(hbm, 1, 2), 500'001u + 7'777);
+  EXPECT_EQ(d.Totals().hbm_bytes[0], 1'000'003u + 7'777);
+}
+
+TEST(ModelUnit, CacheTrafficGrowsEvenlyOverATask) {
+  Device d;
+  npusim_task t = Task(NPUSIM_TASK_VECTOR, 1, 48, 1'800'000);  // 1 ms
+  t.work.read_bytes = 128 * 100'000;
+  t.work.l2_hit_ppm = 600'000;
+  d.Submit(t);
+  d.Advance(300 + 500'000);
+  auto l2 = Latch(d, REFNPU_UNIT_L2);
+  EXPECT_EQ(l2[0], 30'000u);
+  EXPECT_EQ(l2[1], 20'000u);
+  d.Finish();
+  l2 = Latch(d, REFNPU_UNIT_L2);
+  EXPECT_EQ(l2[0], 60'000u);
+  EXPECT_EQ(l2[1], 40'000u);
+}
+
+TEST(ModelUnit, LlcCountsTheSelectedDirection) {
+  Device d;
+  npusim_task t = Task(NPUSIM_TASK_VECTOR, 1, 48);
+  t.work.read_bytes = 64 * 1000;
+  t.work.write_bytes = 64 * 300;
+  t.work.l2_hit_ppm = 500'000;
+  d.Submit(t);
+  d.Finish();
+  for (uint32_t writes : {0u, 1u}) {
+    d.W32(REFNPU_UNIT(REFNPU_UNIT_LLC, REFNPU_UNIT_CTRL), writes);
+    const auto llc = Latch(d, REFNPU_UNIT_LLC);
+    ASSERT_EQ(llc.size(), 16u);
+    const uint64_t requests = writes ? 300 : 1000;
+    EXPECT_EQ(Sum(llc, 0, 8) + Sum(llc, 1, 8), requests);
+    EXPECT_EQ(Sum(llc, 4, 8), requests);
+    EXPECT_EQ(Sum(llc, 2, 8), requests / 2);
+  }
+}
+
+TEST(ModelUnit, NetworkAndMediaEnginesCountTheirTasks) {
+  Device d;
+  npusim_task send = Task(NPUSIM_TASK_SDMA, 1);
+  send.copy = NPUSIM_COPY_NIC_SEND;
+  send.work.copy_bytes = 123'456;
+  d.Submit(send);
+  npusim_task decode = Task(NPUSIM_TASK_DVPP, 2);
+  decode.engine = NPUSIM_DVPP_JPEGD;
+  decode.duration_ns = 3'000'000;
+  decode.work.frames = 4;
+  d.Submit(decode);
+  d.Finish();
+  EXPECT_EQ(Latch(d, REFNPU_UNIT_NIC), (std::vector<uint64_t>{0, 123'456}));
+  EXPECT_EQ(d.Totals().nic_bytes[1], 123'456u);
+  const auto dvpp = Latch(d, REFNPU_UNIT_DVPP);
+  ASSERT_EQ(dvpp.size(), 12u);
+  EXPECT_EQ(dvpp[2 * NPUSIM_DVPP_JPEGD], 3000u);
+  EXPECT_EQ(dvpp[2 * NPUSIM_DVPP_JPEGD + 1], 4u);
+  EXPECT_EQ(Sum(dvpp, 0, 1), 3004u);
+}
+
+TEST(ModelUnit, QueueSamplesAreDifferencesThatSumToTheTotals) {
+  Device d(Defaults(), 1 << 20);
+  npusim_task t = Task(NPUSIM_TASK_VECTOR, 1, 48);
+  t.work.read_bytes = 10'000'000;
+  t.work.write_bytes = 5'000'000;
+  d.Submit(t);
+  d.Finish();  // before sampling begins: not in the samples
+  d.AddQueue(0, NPUPROF_CHANNEL_HBM, 0, 0x1000, 4096, 4096, 1'000'000);
+  const uint64_t begin = d.Now();
+  for (uint16_t i = 0; i < 300; ++i) d.Submit(t);
+  d.Advance(begin + 10'000'000);
+  const uint64_t n = d.R64(REFNPU_QUEUE(0, REFNPU_QUEUE_PRODUCER));
+  ASSERT_EQ(n, 80u) << "ten periods of four channels and two directions";
+  const auto records = d.Records<npuprof_rec_bandwidth>(0x1000, n);
+  uint64_t bytes[2] = {};
+  for (size_t i = 0; i < n; ++i) {
+    EXPECT_EQ(records[i].event, i % 2);
+    EXPECT_EQ(records[i].unit, i / 2 % 4);
+    EXPECT_EQ(records[i].clock, (begin + (i / 8 + 1) * 1'000'000) / 20);
+    bytes[records[i].event] += records[i].value;
+    EXPECT_LE(records[i].value, 1600u * 1'000'000);
+  }
+  ASSERT_EQ(d.Totals().ended, 301u);
+  EXPECT_EQ(bytes[0], 300 * 10'000'000u);
+  EXPECT_EQ(bytes[1], 300 * 5'000'000u);
+  d.W32(REFNPU_QUEUE(0, REFNPU_QUEUE_CTRL), 0);
+  d.Finish();
+  EXPECT_EQ(d.R64(REFNPU_QUEUE(0, REFNPU_QUEUE_PRODUCER)), 80u) << "a disabled queue samples no more";
+}
+
+}  // namespace
+}  // namespace npusim_test
