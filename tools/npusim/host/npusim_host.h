@@ -63,9 +63,14 @@ class Host {
  public:
   static constexpr uint64_t kTickNs = 200'000;
 
-  /** The process's host. The first call reads NPUSIM_*, creates the devices and starts the thread. */
+  /**
+   * The process's host, which lives as long as the process. The first call reads NPUSIM_*, creates the devices
+   * and starts the thread; complaints about settings go to standard error.
+   */
   static Host& Get();
 
+  /** A host of one's own, for tests: see host_testing.h. */
+  explicit Host(const Settings& settings);
   ~Host();
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
@@ -90,10 +95,11 @@ class Host {
   /** CLOCK_MONOTONIC_RAW in nanoseconds, the time base of the model. */
   static uint64_t NowNs();
 
+  class Impl;
+  /** For the files of this directory. */
+  Impl& impl() { return *impl_; }
+
  private:
-  Host();
-  friend class DeviceCalls;
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

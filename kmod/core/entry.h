@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * FIFO entries of the reference NPU (refnpu_regs.h) turned into records of npuprof_records.h.
+ */
+#ifndef NPUPROF_CORE_ENTRY_H
+#define NPUPROF_CORE_ENTRY_H
+
+#include "core/record.h"
+#include "refnpu_regs.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct npc_entry_context - what an entry does not say about itself
+ * @slots: counters of the ring's events by core kind, 0 cube and 1 vector
+ * @core: index within its kind of the core whose block FIFO this is; block entries only
+ */
+struct npc_entry_context {
+	struct npc_slots slots[2];
+	__u8 core;
+};
+
+/**
+ * npc_entry_words() - how many words of an entry must be read
+ * @word0: first word
+ *
+ * Return: 2 to REFNPU_FIFO_WORDS, or 0 for a type this driver does not know.
+ */
+unsigned int npc_entry_words(__u64 word0);
+
+/** npc_entry_clock() - device clock of the moment an entry is about: start of PMU and AI CPU
+ * entries. */
+__u64 npc_entry_clock(const __u64 *words);
+
+/**
+ * npc_entry_record() - build the record of an entry
+ * @record: room for the record of @channel
+ * @channel: enum npuprof_channel of the FIFO
+ * @words: as many words as npc_entry_words() said
+ * @context: see there
+ *
+ * Return: 0, or -EINVAL if the entry does not belong into this channel; @record is untouched then.
+ */
+int npc_entry_record(void *record, __u32 channel, const __u64 *words,
+		     const struct npc_entry_context *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* NPUPROF_CORE_ENTRY_H */
