@@ -218,7 +218,7 @@ struct npuprof_rec_core_sample {
  * @clock: device clock
  * @value: bytes, requests or frames since the previous sample, by channel and event
  * @event: HBM: 0 read, 1 write; LLC: 0 to 7; NIC: 0 receive, 1 transmit bytes; L2: 0 hit, 1 miss;
- *	DVPP: busy microseconds
+ *	DVPP: 0 busy microseconds, 1 frames
  * @unit: HBM channel, LLC slice, network port or engine
  */
 struct npuprof_rec_bandwidth {

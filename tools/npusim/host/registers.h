@@ -21,8 +21,9 @@ class Registers {
  public:
   explicit Registers(npusim_model* model) : model_(model) {}
 
-  /** Accesses from now on are for this account. */
+  /** Accesses from now on are for this account, which must live until the next call of this kind. */
   void ChargeTo(Account* account) { account_ = account; }
+  void ChargeToSelf() { account_ = &own_; }
 
   uint32_t Read32(uint32_t offset) {
     ++account_->reads;
