@@ -119,10 +119,17 @@ void Driver::ArmSampledCore(Session& session, Ring& ring, uint64_t now_ns) {
   const __u16* events = vector ? ring.config.vector_events : ring.config.cube_events;
   const npc_slots& slots = ring.entries.slots[vector];
   // Sampled often enough, a counter cannot pass its range unseen, and interrupts would only cost.
-  const bool interrupts = ring.config.period_ns > npc_counter_deadline_ns(caps_.counter_bits, caps_.core_hz * kCountsPerCycle);
+  const bool interrupts =
+      ring.config.period_ns > npc_counter_deadline_ns(caps_.counter_bits, caps_.core_hz * kCountsPerCycle);
   registers_.Write32(REFNPU_CORE(core, REFNPU_CORE_CTRL), REFNPU_CORE_RESET);
   for (uint32_t i = 0; i < caps_.counters; ++i)
     registers_.Write32(REFNPU_CORE(core, REFNPU_CORE_EVENT(i)), i < slots.count ? events[i] : 0);
+  if (interrupts) {
+    // From half of the range on, the first interrupt leaves half a range of time to answer it.
+    for (uint32_t i = 0; i < slots.count; ++i)
+      registers_.Write32(REFNPU_CORE(core, REFNPU_CORE_COUNTER(i)),
+                         static_cast<uint32_t>(npc_counter_preset(caps_.counter_bits)));
+  }
   registers_.Write32(REFNPU_CORE(core, REFNPU_CORE_CTRL),
                      interrupts ? REFNPU_CORE_ENABLE | REFNPU_CORE_INT : REFNPU_CORE_ENABLE);
   if (ring.device_path) return;

@@ -28,8 +28,8 @@ void Driver::HandleInterrupts(uint64_t now_ns) {
       uint32_t pending = registers_.Read32(REFNPU_BLOCK_PENDING(word));
       if (pending) registers_.Write32(REFNPU_BLOCK_PENDING(word), pending);
       for (; pending; pending &= pending - 1)
-        HandleFifoInterrupt(fifos_[REFNPU_FIFOS + 32 * word + static_cast<uint32_t>(std::countr_zero(pending))],
-                            now_ns);
+        HandleFifoInterrupt(
+            fifos_[REFNPU_FIFOS + 32 * word + static_cast<uint32_t>(std::countr_zero(pending))], now_ns);
     }
   }
   if (status & REFNPU_INT_OVERFLOW) {
@@ -92,7 +92,8 @@ uint32_t Driver::Drain(Fifo& fifo, uint64_t now_ns) {
     registers_.Write32(fifo.base + REFNPU_FIFO_POP, 1);
     if (used == 0) continue;  // of a newer device; no record of this contract
     void* slot = npc_ring_reserve(&producer, npc_entry_clock(words));
-    if (slot && npc_entry_record(slot, ring.config.channel, words, &ring.entries) == 0) npc_ring_commit(&producer);
+    if (slot && npc_entry_record(slot, ring.config.channel, words, &ring.entries) == 0)
+      npc_ring_commit(&producer);
   }
   // What did not fit came after the entries that did.
   const uint64_t lost = registers_.Read64(fifo.base + REFNPU_FIFO_LOST);
@@ -117,8 +118,8 @@ bool Driver::PollQueue(Session& session, Ring& ring, uint64_t now_ns) {
   const uint64_t dropped = registers_.Read64(REFNPU_QUEUE(queue, REFNPU_QUEUE_DROPPED));
   if (dropped != ring.dropped) {
     npc_ring_lose_at(&producer, NPUPROF_LOSS_NO_CREDIT,
-                     registers_.Read64(REFNPU_QUEUE(queue, REFNPU_QUEUE_GAP_POSITION)), dropped - ring.dropped,
-                     registers_.Read64(REFNPU_QUEUE(queue, REFNPU_QUEUE_GAP_FIRST)),
+                     registers_.Read64(REFNPU_QUEUE(queue, REFNPU_QUEUE_GAP_POSITION)),
+                     dropped - ring.dropped, registers_.Read64(REFNPU_QUEUE(queue, REFNPU_QUEUE_GAP_FIRST)),
                      registers_.Read64(REFNPU_QUEUE(queue, REFNPU_QUEUE_GAP_LAST)));
     registers_.Write32(REFNPU_QUEUE(queue, REFNPU_QUEUE_GAP_ACK), 1);
     ring.dropped = dropped;
@@ -161,10 +162,11 @@ void Driver::SampleCore(Session& session, Ring& ring, uint64_t now_ns) {
   npc_core_update(&ring.core, &reading);
   const uint64_t time_ns = registers_.Read64(REFNPU_CORE(ring.core_index, REFNPU_CORE_TIME_NS));
   // Without room the differences stay in the counters and go into the next sample that fits.
-  void* slot = npc_ring_reserve(&ring.producer, registers_.Read64(REFNPU_CORE(ring.core_index, REFNPU_CORE_TIME)));
+  void* slot =
+      npc_ring_reserve(&ring.producer, registers_.Read64(REFNPU_CORE(ring.core_index, REFNPU_CORE_TIME)));
   if (slot) {
-    npc_record_core_sample(static_cast<npuprof_rec_core_sample*>(slot), &ring.core, &ring.entries.slots[vector],
-                           static_cast<__u8>(ring.core_index), time_ns);
+    npc_record_core_sample(static_cast<npuprof_rec_core_sample*>(slot), &ring.core,
+                           &ring.entries.slots[vector], static_cast<__u8>(ring.core_index), time_ns);
     npc_ring_commit(&ring.producer);
     npc_ring_publish(&ring.producer);
   }

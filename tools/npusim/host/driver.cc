@@ -15,9 +15,7 @@ namespace {
 
 constexpr uint32_t kChipA2 = 5;
 
-bool EventKnown(npuprof_core_kind kind, __u16 event) {
-  return npusim_model_event_known(kind == NPUPROF_CORE_VECTOR, event) != 0;
-}
+bool EventKnown(npuprof_core_kind, __u16 event) { return npusim_model_event_known(event) != 0; }
 
 bool BelongsToWindow(uint32_t channel) {
   return channel == NPUPROF_CHANNEL_TASK_LOG || channel == NPUPROF_CHANNEL_TASK_PMU ||
@@ -50,7 +48,8 @@ Driver::Driver(npusim_model* model, uint32_t id, const Faults& faults)
   caps_.device_id = id;
   caps_.chip = kChipA2;
   caps_.device_flags = NPUPROF_DEVICE_OVERWRITE | NPUPROF_DEVICE_WRITTEN;
-  if (registers_.Read32(REFNPU_CAP_FLAGS) & REFNPU_CAP_SIMULATED) caps_.device_flags |= NPUPROF_DEVICE_SIMULATED;
+  if (registers_.Read32(REFNPU_CAP_FLAGS) & REFNPU_CAP_SIMULATED)
+    caps_.device_flags |= NPUPROF_DEVICE_SIMULATED;
   caps_.cube_cores = static_cast<__u16>(cores & 0xffff);
   caps_.vector_cores = static_cast<__u16>(cores >> 16);
   caps_.counters = static_cast<__u16>(counters & 0xff);
@@ -113,7 +112,8 @@ int Driver::Claim(Session& session, const npuprof_add_ring& add) {
   if (owner && owner != &session) return -EBUSY;
   for (const auto& ring : session.rings()) {
     const npuprof_add_ring& other = ring->config;
-    if (other.channel == add.channel && other.core == add.core && other.core_kind == add.core_kind) return -EBUSY;
+    if (other.channel == add.channel && other.core == add.core && other.core_kind == add.core_kind)
+      return -EBUSY;
     if (other.channel == NPUPROF_CHANNEL_BLOCK_PMU && add.channel == NPUPROF_CHANNEL_BLOCK_PMU &&
         other.options != add.options)
       return -EINVAL;
@@ -136,7 +136,8 @@ int Driver::ScheduleEvents(Session& session, const npuprof_add_ring& add, npc_sl
   int error = npc_schedule_add(&cube, add.cube_events, add.cube_event_count, &slots[0]);
   if (error == 0) error = npc_schedule_add(&vector, add.vector_events, add.vector_event_count, &slots[1]);
   if (error != 0) return error;
-  if ((add.flags & NPUPROF_RING_DEVICE_PATH) && !(npc_slots_in_order(&slots[0]) && npc_slots_in_order(&slots[1])))
+  if ((add.flags & NPUPROF_RING_DEVICE_PATH) &&
+      !(npc_slots_in_order(&slots[0]) && npc_slots_in_order(&slots[1])))
     return -EOPNOTSUPP;
   session.schedules[0] = cube;
   session.schedules[1] = vector;

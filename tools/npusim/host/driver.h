@@ -62,6 +62,8 @@ class Driver {
   void Service(uint64_t now_ns, uint64_t real_ns);
 
   bool gone() const { return gone_; }
+  /** True from the moment the device is taken away, while the model still ends its tasks. */
+  bool removing() const { return removing_; }
   /** Interrupts that the drop_irq fault swallowed. */
   uint64_t swallowed() const { return swallowed_; }
 
@@ -146,6 +148,7 @@ class Driver {
   uint64_t deadline_ns_ = NPC_TIME_NEVER;
   uint64_t real_ns_ = 0;
   bool faults_armed_ = false;
+  bool removing_ = false;
   bool gone_ = false;
 };
 

@@ -54,6 +54,7 @@ void Driver::Reset(uint64_t now_ns) {
 }
 
 void Driver::Remove(uint64_t now_ns) {
+  removing_ = true;
   npusim_model_remove(model_);
   gone_ = true;
   interrupts_ = 0;

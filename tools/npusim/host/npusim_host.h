@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated NPUs of this process, as their runtime sees them: submit tasks, learn when they start and end,
- * ask for the device's own totals. Profilers come in through npusim/npusim_device.h and never through here.
+ * The simulated NPUs of this process, as their runtime sees them: submit tasks, learn when they start and
+ * end, ask for the device's own totals. Profilers come in through npusim/npusim_device.h and never through
+ * here.
  *
  * One thread named "npusim" drives all devices. It sleeps until something is due and looks at most every
  * Host::kTickNs, so a completion may be told up to that much late; the times it carries are exact.
@@ -64,8 +65,8 @@ class Host {
   static constexpr uint64_t kTickNs = 200'000;
 
   /**
-   * The process's host, which lives as long as the process. The first call reads NPUSIM_*, creates the devices
-   * and starts the thread; complaints about settings go to standard error.
+   * The process's host, which lives as long as the process. The first call reads NPUSIM_*, creates the
+   * devices and starts the thread; complaints about settings go to standard error.
    */
   static Host& Get();
 

@@ -17,7 +17,9 @@ uint64_t PageSize() {
   return size;
 }
 
-uint64_t WholePages(uint64_t bytes) { return (bytes + PageSize() - 1) / PageSize() * PageSize(); }
+uint64_t WholePages(uint64_t bytes) {
+  return (bytes + PageSize() - 1) / PageSize() * PageSize();
+}
 
 }  // namespace
 
@@ -26,7 +28,8 @@ std::unique_ptr<Session> Session::Create(uint32_t device, bool stall_drain) {
   session->poll_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   session->control_ =
       SharedArea::Create("npuprof-control", WholePages(NPUPROF_MAX_RINGS * sizeof(npuprof_ring_ctrl)));
-  session->tails_ = SharedArea::Create("npuprof-tails", WholePages(NPUPROF_MAX_RINGS * sizeof(npuprof_ring_tail)));
+  session->tails_ =
+      SharedArea::Create("npuprof-tails", WholePages(NPUPROF_MAX_RINGS * sizeof(npuprof_ring_tail)));
   session->data_ = SharedArea::Create("npuprof-data", kMaxDataBytes);
   if (session->poll_fd_ < 0 || !session->control_ || !session->tails_ || !session->data_) return nullptr;
 
@@ -35,7 +38,8 @@ std::unique_ptr<Session> Session::Create(uint32_t device, bool stall_drain) {
   events.core = NPC_CORE_DEVICE;
   events.slots = kEventSlots;
   __u64 bytes = 0;
-  if (npc_place_ring(&events, 0, 0, kMaxDataBytes, static_cast<__u32>(PageSize()), &bytes) != 0) return nullptr;
+  if (npc_place_ring(&events, 0, 0, kMaxDataBytes, static_cast<__u32>(PageSize()), &bytes) != 0)
+    return nullptr;
   session->data_bytes_ = bytes;
   // A reader that is told of every loss must be able to read of it: faults spare the event ring.
   session->AddRing(events, false);
@@ -112,7 +116,9 @@ bool Session::Owns(uint64_t address, size_t length) const {
   return within(*data_, data_bytes_) || within(*control_, rings_.size() * sizeof(npuprof_ring_ctrl));
 }
 
-uint64_t Session::DataAddress(const Ring& ring) const { return reinterpret_cast<uint64_t>(ring.producer.data); }
+uint64_t Session::DataAddress(const Ring& ring) const {
+  return reinterpret_cast<uint64_t>(ring.producer.data);
+}
 
 uint64_t Session::HeadAddress(const Ring& ring) const {
   return reinterpret_cast<uint64_t>(&Control(ring.config.ring)->head);

@@ -32,12 +32,12 @@ struct Ring {
   int queue = -1;
   npc_credit credit{};
   uint64_t queue_wake = 0;  // the device interrupts when it has written so many
-  uint64_t dropped = 0;  // of the device's count, how many are accounted for
+  uint64_t dropped = 0;     // of the device's count, how many are accounted for
 
   // Register path.
-  npc_entry_context entries{};  // FIFO entries to records
-  npc_core core{};              // extended counters of a sampled core
-  uint32_t core_index = 0;      // in the register map
+  npc_entry_context entries{};    // FIFO entries to records
+  npc_core core{};                // extended counters of a sampled core
+  uint32_t core_index = 0;        // in the register map
   std::vector<npc_counter> unit;  // totals of a sampled unit
 };
 

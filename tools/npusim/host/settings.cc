@@ -30,7 +30,8 @@ class Reader {
     if (number && *number >= low && *number <= high) {
       *value = *number;
     } else {
-      Complain(name, *text, fmt::format("a whole number from {} to {}", low, high), fmt::format("{}", *value));
+      Complain(name, *text, fmt::format("a whole number from {} to {}", low, high),
+               fmt::format("{}", *value));
     }
   }
 
@@ -97,7 +98,8 @@ class Reader {
     return false;
   }
 
-  void Complain(const char* name, const std::string& text, const std::string& allowed, const std::string& used) {
+  void Complain(const char* name, const std::string& text, const std::string& allowed,
+                const std::string& used) {
     complaints_->push_back(
         fmt::format("npusim: {}=\"{}\" is not allowed: it takes {}; using {}.", name, text, allowed, used));
   }
@@ -117,7 +119,8 @@ Settings ReadSettings(const Getenv& get, std::vector<std::string>* complaints) {
   reader.Integer("NPUSIM_AIV", &settings.vector_cores, 1u, 128u);
   reader.Integer("NPUSIM_AIC_MHZ", &settings.core_mhz, 1u, 10000u);
   reader.Integer("NPUSIM_CLOCK_MHZ", &settings.clock_mhz, 1u, 10000u);
-  reader.Integer("NPUSIM_CLOCK_START", &settings.clock_start, uint64_t{0}, std::numeric_limits<uint64_t>::max());
+  reader.Integer("NPUSIM_CLOCK_START", &settings.clock_start, uint64_t{0},
+                 std::numeric_limits<uint64_t>::max());
   reader.Integer("NPUSIM_CLOCK_PPM", &settings.clock_ppm, int64_t{-100000}, int64_t{100000});
   reader.Integer("NPUSIM_CLOCK_OFFSET_NS", &settings.clock_offset_ns, -kHourNs, kHourNs);
   reader.Scale("NPUSIM_TIME_SCALE", &settings.time_scale_ppm);

@@ -21,17 +21,17 @@ struct Faults {
 };
 
 struct Settings {
-  uint32_t devices = 2;           // NPUSIM_DEVICES, 1 to 16
-  uint32_t cube_cores = 24;       // NPUSIM_AIC, 1 to 128
-  uint32_t vector_cores = 48;     // NPUSIM_AIV, 1 to 128
-  uint32_t core_mhz = 1800;       // NPUSIM_AIC_MHZ, 1 to 10000
-  uint32_t clock_mhz = 50;        // NPUSIM_CLOCK_MHZ, 1 to 10000
-  uint64_t clock_start = 0;       // NPUSIM_CLOCK_START, ticks
-  int64_t clock_ppm = 0;          // NPUSIM_CLOCK_PPM, -100000 to 100000
-  int64_t clock_offset_ns = 0;    // NPUSIM_CLOCK_OFFSET_NS, up to an hour either way
+  uint32_t devices = 2;               // NPUSIM_DEVICES, 1 to 16
+  uint32_t cube_cores = 24;           // NPUSIM_AIC, 1 to 128
+  uint32_t vector_cores = 48;         // NPUSIM_AIV, 1 to 128
+  uint32_t core_mhz = 1800;           // NPUSIM_AIC_MHZ, 1 to 10000
+  uint32_t clock_mhz = 50;            // NPUSIM_CLOCK_MHZ, 1 to 10000
+  uint64_t clock_start = 0;           // NPUSIM_CLOCK_START, ticks
+  int64_t clock_ppm = 0;              // NPUSIM_CLOCK_PPM, -100000 to 100000
+  int64_t clock_offset_ns = 0;        // NPUSIM_CLOCK_OFFSET_NS, up to an hour either way
   uint32_t time_scale_ppm = 1000000;  // NPUSIM_TIME_SCALE, 0.000001 to 1000
-  uint64_t seed = 0;              // NPUSIM_SEED; 0 means that equal kernels take equal time, else up to 1 % more
-  Faults faults;                  // NPUSIM_FAULT
+  uint64_t seed = 0;  // NPUSIM_SEED; 0 means that equal kernels take equal time, else up to 1 % more
+  Faults faults;      // NPUSIM_FAULT
 };
 
 /** Value of a variable, or nullopt if it is not set. */

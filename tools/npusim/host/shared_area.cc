@@ -30,8 +30,8 @@ SharedArea::~SharedArea() {
 
 int SharedArea::Map(size_t length, bool writable, void** address) {
   if (length == 0 || length > size_) return -EINVAL;
-  void* mapped =
-      mmap(nullptr, length, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_NORESERVE, fd_, 0);
+  void* mapped = mmap(nullptr, length, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                      MAP_SHARED | MAP_NORESERVE, fd_, 0);
   if (mapped == MAP_FAILED) return -errno;
   // As of /dev/npuprof: a forked child does not inherit the rings, and core dumps do not hold them.
   madvise(mapped, length, MADV_DONTFORK);

@@ -9,8 +9,8 @@
 namespace npusim {
 
 /**
- * Memory that the driver writes and a profiler maps, as one memfd. Pages exist from their first use on, so the
- * full size may be generous.
+ * Memory that the driver writes and a profiler maps, as one memfd. Pages exist from their first use on, so
+ * the full size may be generous.
  */
 class SharedArea {
  public:
