@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "drain/collection_state.h"
+
+namespace npuprof::drain {
+
+/// The thread and its loop. Each round: take up what other threads asked for, visit sources that are due,
+/// take back finished writes and submit new ones, then write and sleep. Other threads never wait for a write:
+/// a collection is only "in pass" while its sources and counts are touched.
+class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
+ public:
+  Impl();
+  ~Impl();
+
+  Status Start(const Options& options);
+  void Wake();
+  /// Waits until the thread has ended if no collection is left.
+  void JoinIfIdle(std::chrono::milliseconds patience);
+  Cost TotalCost() const;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  // Guarded by mutex.
+  std::vector<std::shared_ptr<CollectionState>> collections;
+  bool running = false;
+  bool joinable = false;
+  bool ready = false;
+  Path path = Path::kPwritev;
+  std::string reason;
+
+  Station station;  // drain thread; the pointer is what others hold on to
+
+ private:
+  static void* Entry(void* self);
+  void SetUp();
+  void Run();
+  void TearDown();
+  bool TakeUp();
+  void Visit(CollectionState& collection, SteadyTime now);
+  void Schedule(SourceEntry& entry, SteadyTime now);
+  void Reap(SteadyTime now);
+  void Write(SteadyTime now);
+  void Advance(CollectionState& collection, SteadyTime now);
+  void EndPass();
+  void Sleep();
+  template <typename F>
+  void ForEachFile(F&& f);
+
+  Options options_;
+  pthread_t thread_ = {};
+  int control_fd_ = -1;
+  std::atomic<uint64_t> cpu_ns_{0}, wakeups_{0}, bytes_{0}, peak_{0};
+
+  // Drain thread only.
+  std::unique_ptr<StagingPool> pool_;
+  std::unique_ptr<Writer> writer_;
+  std::vector<std::shared_ptr<CollectionState>> active_;
+  std::vector<std::shared_ptr<StagedFile>> orphans_;  // of abandoned collections, until their writes end
+  SteadyTime last_flush_{};
+  bool reaped_ = false;  // a write ended in this round
+};
+
+}  // namespace npuprof::drain

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/staged_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "drain/fork_guard.h"
+
+namespace npuprof::drain {
+namespace {
+
+constexpr uint32_t kSector = 4096;  // satisfies O_DIRECT everywhere
+constexpr unsigned kTries = 3;      // for errors that waiting will hardly cure
+
+uint64_t RoundDown(uint64_t value, uint64_t unit) {
+  return value / unit * unit;
+}
+uint64_t RoundUp(uint64_t value, uint64_t unit) {
+  return RoundDown(value + unit - 1, unit);
+}
+
+bool DiskIsFull(int error) {
+  return error == ENOSPC || error == EDQUOT;
+}
+
+}  // namespace
+
+StagedFile::StagedFile(Station* station, Message message, std::string path, size_t record_size,
+                       size_t slice_bytes)
+    : station_(station),
+      message_(std::move(message)),
+      path_(std::move(path)),
+      record_size_(record_size),
+      slice_limit_(record_size == 0 ? slice_bytes
+                                    : std::max<uint64_t>(RoundDown(slice_bytes, record_size), record_size)) {}
+
+StagedFile::~StagedFile() {
+  // In a forked child, and after an abandoned collection, descriptors and blocks are not ours to touch.
+  if (!closed_) return;
+  for (const auto& slice : unfinished_) {
+    if (slice->fd >= 0) close(slice->fd);
+  }
+}
+
+std::string StagedFile::SlicePath(const Slice& slice) const {
+  return fmt::format("{}.slice_{}", path_, slice.index);
+}
+
+bool StagedFile::flushed() const {
+  if (failed() || queue_.empty()) return true;
+  const Segment& front = *queue_.front();
+  return front.slice->stream + front.offset + front.written >= flush_target_;
+}
+
+void StagedFile::Disown() {
+  for (Mark& mark : marks_) mark.ledger = nullptr;
+  message_ = [](Severity, const std::string&, const std::string&) {};
+}
+
+bool StagedFile::idle() const {
+  return queue_.empty() && !op_in_flight_ && direct_in_flight_ == 0;
+}
+
+// Through the page cache a block holds whole records, so that each write does; O_DIRECT wants full blocks.
+uint32_t StagedFile::BlockCapacity() const {
+  if (station_->direct || record_size_ == 0) return kBlockBytes;
+  return static_cast<uint32_t>(RoundDown(kBlockBytes, record_size_));
+}
+
+bool StagedFile::OpenBlock() {
+  std::byte* block = station_->pool->Acquire();
+  if (block == nullptr) {
+    station_->starved = true;
+    return false;
+  }
+  if (slice_ == nullptr) {
+    slice_ = std::make_shared<Slice>();
+    slice_->index = next_index_++;
+    slice_->stream = stream_end_;
+    unfinished_.push_back(slice_);
+    tail_bytes_ = 0;
+  }
+  auto segment = std::make_shared<Segment>();
+  segment->block = block;
+  segment->slice = slice_;
+  segment->offset = slice_->bytes - tail_bytes_;
+  segment->fill = segment->written = tail_bytes_;
+  if (tail_bytes_ > 0) std::memcpy(block, tail_, tail_bytes_);
+  tail_bytes_ = 0;
+  queue_.push_back(std::move(segment));
+  return true;
+}
+
+void StagedFile::SealBlock() {
+  if (!queue_.empty()) queue_.back()->sealed = true;
+}
+
+void StagedFile::SealSlice() {
+  if (slice_ == nullptr) return;
+  SealBlock();
+  slice_->sealed = true;
+  slice_ = nullptr;
+  tail_bytes_ = 0;
+}
+
+std::byte* StagedFile::Reserve(size_t* count) {
+  const size_t wanted = *count;
+  *count = 0;
+  bounced_ = false;
+  if (slice_ != nullptr && slice_->bytes + record_size_ > slice_limit_) SealSlice();
+  const uint64_t slice_room = slice_limit_ - (slice_ ? slice_->bytes : 0);
+  if (queue_.empty() || queue_.back()->sealed) {
+    if (!OpenBlock()) return nullptr;
+  }
+  Segment& segment = *queue_.back();
+  const uint64_t room = std::min<uint64_t>(slice_room, BlockCapacity() - segment.fill);
+  if (room < record_size_) {
+    // The record crosses into the next block: both halves must find room before it is taken.
+    if (station_->pool->free_blocks() == 0) {
+      station_->starved = true;
+      return nullptr;
+    }
+    bounced_ = true;
+    *count = 1;
+    return bounce_;
+  }
+  *count = std::min<size_t>(wanted, room / record_size_);
+  return segment.block + segment.fill;
+}
+
+void StagedFile::Commit(size_t count, Ledger* ledger) {
+  const uint64_t bytes = count * record_size_;
+  if (bounced_) {
+    Segment& first = *queue_.back();
+    const uint32_t head = static_cast<uint32_t>(kBlockBytes - first.fill);
+    std::memcpy(first.block + first.fill, bounce_, head);
+    first.fill += head;
+    slice_->bytes += head;
+    first.sealed = true;
+    OpenBlock();
+    Segment& second = *queue_.back();
+    const uint32_t rest = static_cast<uint32_t>(record_size_) - head;
+    std::memcpy(second.block, bounce_ + head, rest);
+    second.fill = rest;
+    slice_->bytes += rest;
+  } else {
+    queue_.back()->fill += static_cast<uint32_t>(bytes);
+    slice_->bytes += bytes;
+  }
+  Note(ledger, bytes, count);
+  if (slice_->bytes + record_size_ > slice_limit_) {
+    SealSlice();
+  } else if (queue_.back()->fill >= BlockCapacity()) {
+    SealBlock();
+  }
+}
+
+bool StagedFile::AppendUnit(const void* data, size_t size, Ledger* ledger) {
+  if (size == 0) return true;
+  if (slice_ != nullptr && slice_->bytes > 0 && slice_->bytes + size > slice_limit_) SealSlice();
+  const bool open_block = !queue_.empty() && !queue_.back()->sealed;
+  const size_t room =
+      (open_block ? kBlockBytes - queue_.back()->fill : 0) + station_->pool->free_blocks() * kBlockBytes;
+  if (room < size + tail_bytes_) {
+    station_->starved = true;
+    return false;
+  }
+  const auto* from = static_cast<const std::byte*>(data);
+  size_t left = size;
+  while (left > 0) {
+    if (queue_.empty() || queue_.back()->sealed) OpenBlock();
+    Segment& segment = *queue_.back();
+    const size_t part = std::min<size_t>(left, kBlockBytes - segment.fill);
+    std::memcpy(segment.block + segment.fill, from, part);
+    segment.fill += static_cast<uint32_t>(part);
+    slice_->bytes += part;
+    from += part;
+    left -= part;
+    if (segment.fill == kBlockBytes) SealBlock();
+  }
+  Note(ledger, size, 1);
+  return true;
+}
+
+void StagedFile::Refuse(size_t count, Ledger* ledger) {
+  lost_ += count;
+  if (ledger != nullptr) {
+    ledger->accepted += count;
+    ledger->lost += count;
+  }
+}
+
+void StagedFile::Note(Ledger* ledger, uint64_t bytes, uint64_t units) {
+  if (ledger != nullptr) ledger->accepted += units;
+  touched_ = true;
+  station_->staged = true;
+  const uint64_t begin = stream_end_;
+  stream_end_ += bytes;
+  if (record_size_ != 0 && !marks_.empty() && marks_.back().ledger == ledger) {
+    marks_.back().end = stream_end_;
+    marks_.back().units += units;
+  } else {
+    marks_.push_back({ledger, begin, stream_end_, units});
+  }
+}
+
+void StagedFile::Flush() {
+  flush_target_ = stream_end_;
+  touched_ = false;
+}
+
+void StagedFile::Close() {
+  closing_ = true;
+  SealSlice();
+  Flush();
+  if (failed()) closed_ = true;
+  Retire(Clock::now());
+}
+
+bool StagedFile::ReleaseIdle() {
+  if (queue_.size() != 1 || op_in_flight_ || direct_in_flight_ > 0) return false;
+  Segment& segment = *queue_.front();
+  if (segment.sealed || segment.written != segment.fill) return false;
+  if (station_->direct) {
+    tail_bytes_ = segment.fill % kSector;
+    std::memcpy(tail_, segment.block + segment.fill - tail_bytes_, tail_bytes_);
+  }
+  station_->pool->Release(segment.block);
+  queue_.clear();
+  return true;
+}
+
+void StagedFile::Pump(Clock::time_point now) {
+  if (failed()) return;
+  if (failing_ != 0) {
+    if (!op_in_flight_ && direct_in_flight_ == 0) Fail(failing_);
+    return;
+  }
+  if (queue_.empty() || (stall_error_ != 0 && now < retry_at_)) return;
+  if (station_->direct) {
+    PumpDirect(now);
+  } else {
+    PumpBuffered(now);
+  }
+}
+
+void StagedFile::PumpBuffered(Clock::time_point now) {
+  if (op_in_flight_) return;
+  // Full blocks go at once; a part-filled one only when a flush asked for it.
+  const Segment& front = *queue_.front();
+  const uint64_t durable = front.slice->stream + front.offset + front.written;
+  if (!front.sealed && durable >= flush_target_) return;
+  Slice* slice = front.slice.get();
+  if (slice->fd < 0 && !OpenSliceFile(slice, now)) return;
+  if (flush_target_ > durable) FailIfDirectoryGone(now);
+  if (failing_ != 0) return Pump(now);
+  op_.fd = slice->fd;
+  op_.offset = front.offset + front.written;
+  op_.owner = this;
+  op_.part_count = 0;
+  for (const auto& segment : queue_) {
+    if (segment->slice.get() != slice || op_.part_count == WriteOp::kMaxParts) break;
+    if (segment->fill == segment->written) break;
+    op_.parts[op_.part_count++] = {segment->block + segment->written, segment->fill - segment->written};
+  }
+  if (op_.part_count == 0) return;
+  op_in_flight_ = station_->writer->Submit(&op_);
+}
+
+void StagedFile::PumpDirect(Clock::time_point now) {
+  for (const auto& segment : queue_) {
+    if (segment->in_flight || segment->fill == segment->written) continue;
+    const uint64_t position = segment->slice->stream + segment->offset + segment->written;
+    if (!segment->sealed && position >= flush_target_) continue;
+    Slice* slice = segment->slice.get();
+    if (slice->fd < 0 && !OpenSliceFile(slice, now)) return;
+    if (position < flush_target_) FailIfDirectoryGone(now);
+    if (failing_ != 0) return Pump(now);
+    // Whole sectors: from the one that holds the first unwritten byte, zeros after the last one.
+    const auto start = static_cast<uint32_t>(RoundDown(segment->written, kSector));
+    const auto end = static_cast<uint32_t>(RoundUp(segment->fill, kSector));
+    std::memset(segment->block + segment->fill, 0, end - segment->fill);
+    segment->op_start = start;
+    segment->op_end = segment->fill;
+    segment->op.fd = slice->fd;
+    segment->op.offset = segment->offset + start;
+    segment->op.parts[0] = {segment->block + start, end - start};
+    segment->op.part_count = 1;
+    segment->op.owner = this;
+    if (!station_->writer->Submit(&segment->op)) return;
+    segment->in_flight = true;
+    ++direct_in_flight_;
+  }
+}
+
+void StagedFile::Completed(WriteOp* op, Clock::time_point now) {
+  uint64_t n = op->result > 0 ? static_cast<uint64_t>(op->result) : 0;
+  station_->bytes_written += n;
+  if (op == &op_) {
+    op_in_flight_ = false;
+    for (size_t i = 0; n > 0 && i < queue_.size(); ++i) {
+      Segment& segment = *queue_[i];
+      const uint64_t part = std::min<uint64_t>(n, segment.fill - segment.written);
+      segment.written += static_cast<uint32_t>(part);
+      n -= part;
+    }
+  } else {
+    --direct_in_flight_;
+    for (const auto& segment : queue_) {
+      if (op != &segment->op) continue;
+      segment->in_flight = false;
+      const uint32_t reached =
+          std::min<uint32_t>(segment->op_start + static_cast<uint32_t>(n), segment->op_end);
+      segment->written = std::max(segment->written, reached);
+      break;
+    }
+  }
+  if (op->result > 0) {
+    stall_error_ = 0;
+    tries_ = 0;
+  } else if (op->result != -EINTR && op->result != -EAGAIN) {
+    Trouble(op->result == 0 ? EIO : -op->result, now);
+  }
+  Retire(now);
+}
+
+// Lets go of what is on disk: blocks, ledger marks and finished slices, in stream order.
+void StagedFile::Retire(Clock::time_point now) {
+  while (!queue_.empty()) {
+    Segment& front = *queue_.front();
+    if (front.in_flight || !front.sealed || front.written != front.fill) break;
+    if (op_in_flight_) break;
+    station_->pool->Release(front.block);
+    queue_.pop_front();
+  }
+  uint64_t durable = stream_end_;
+  if (!queue_.empty())
+    durable = queue_.front()->slice->stream + queue_.front()->offset + queue_.front()->written;
+  SettleMarks(durable);
+  if (failed()) return;
+  while (!unfinished_.empty() && unfinished_.front()->sealed &&
+         (queue_.empty() || queue_.front()->slice != unfinished_.front())) {
+    FinishSlice(unfinished_.front().get(), true);
+    unfinished_.pop_front();
+  }
+  if (closing_ && idle()) closed_ = true;
+  Pump(now);
+}
+
+void StagedFile::SettleMarks(uint64_t durable) {
+  while (!marks_.empty()) {
+    Mark& mark = marks_.front();
+    uint64_t units = mark.units;
+    if (mark.end > durable) {
+      if (record_size_ == 0 || durable <= mark.begin) return;
+      units = (durable - mark.begin) / record_size_;
+    }
+    mark.begin += units * record_size_;
+    mark.units -= units;
+    records_written_ += units;
+    if (mark.ledger != nullptr) mark.ledger->written += units;
+    if (mark.units > 0) return;
+    marks_.pop_front();
+  }
+}
+
+bool StagedFile::OpenSliceFile(Slice* slice, Clock::time_point now) {
+  const std::string path = SlicePath(*slice);
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+  int fd = -1;
+  if (station_->direct) {
+    fd = open(path.c_str(), flags | O_DIRECT, 0640);
+    if (fd < 0 && errno == EINVAL) {
+      message_(
+          Severity::kInfo, "no-direct",
+          fmt::format("the file system of {} does not take O_DIRECT, its files go through the page cache",
+                      path));
+    }
+  }
+  if (fd < 0) fd = open(path.c_str(), flags, 0640);
+  if (fd < 0) {
+    Trouble(errno, now);
+    return false;
+  }
+  // The full size from the start spares the file system an extension per write; cut again in FinishSlice().
+  if (station_->direct && ftruncate(fd, static_cast<off_t>(RoundUp(slice_limit_, kSector))) != 0) {
+    message_(Severity::kInfo, "no-preset",
+             fmt::format("{} could not be given its size: {}", path, std::strerror(errno)));
+  }
+  GuardFd(fd);
+  slice->fd = fd;
+  return true;
+}
+
+void StagedFile::FinishSlice(Slice* slice, bool mark_done) {
+  if (slice->fd < 0) return;
+  const std::string path = SlicePath(*slice);
+  bool whole = true;
+  if (station_->direct) whole = ftruncate(slice->fd, static_cast<off_t>(slice->bytes)) == 0;
+  UnguardFd(slice->fd);
+  whole = close(slice->fd) == 0 && whole;
+  slice->fd = -1;
+  ++slices_done_;
+  bytes_done_ += slice->bytes;
+  if (!whole) {
+    message_(Severity::kError, "cut",
+             fmt::format("{} could not be finished: {}", path, std::strerror(errno)));
+    return;
+  }
+  if (!mark_done) return;
+  const std::string text = fmt::format("filesize:{}\nstarttime:0\nendtime  :0\n", slice->bytes);
+  const std::string done = path + ".done";
+  const int fd = open(done.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
+  const bool written = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (!written) {
+    message_(Severity::kWarning, "done",
+             fmt::format("{} could not be written ({}); the records beside it are whole", done,
+                         std::strerror(error)));
+  }
+}
+
+// A full disk may be emptied by somebody, so it is retried as long as there is staging memory (and beyond:
+// then the rings fill and count). Other errors get a few tries.
+void StagedFile::Trouble(int error, Clock::time_point now) {
+  if (failing_ != 0 || failed()) return;
+  const bool first = stall_error_ != error;
+  stall_error_ = error;
+  ++tries_;
+  const bool hopeless = error == ENOENT || error == ENOTDIR || error == EROFS || error == EACCES ||
+                        error == ELOOP || (!DiskIsFull(error) && tries_ > kTries);
+  if (hopeless) {
+    failing_ = error;
+    return;
+  }
+  if (first) {
+    message_(Severity::kWarning, fmt::format("stall-{}", error),
+             fmt::format("{} cannot be written ({}); records wait in memory while it is tried again", path_,
+                         std::strerror(error)));
+  }
+  retry_at_ = now + std::chrono::milliseconds(std::min(1000u, 50u << std::min(tries_ - 1, 5u)));
+}
+
+void StagedFile::FailIfDirectoryGone(Clock::time_point now) {
+  for (const auto& slice : unfinished_) {
+    struct stat st;
+    if (slice->fd < 0 || fstat(slice->fd, &st) != 0 || st.st_nlink > 0) continue;
+    Trouble(ENOENT, now);
+    return;
+  }
+}
+
+void StagedFile::GiveUp() {
+  if (failed() || idle()) return;
+  if (failing_ == 0) failing_ = stall_error_ != 0 ? stall_error_ : ETIMEDOUT;
+  if (!op_in_flight_ && direct_in_flight_ == 0) Fail(failing_);
+}
+
+// Ends the file for good, at the last whole record on disk.
+void StagedFile::Fail(int error) {
+  error_ = error;
+  stall_error_ = 0;
+  uint64_t durable = stream_end_;
+  if (!queue_.empty())
+    durable = queue_.front()->slice->stream + queue_.front()->offset + queue_.front()->written;
+  SettleMarks(durable);
+  const uint64_t end = marks_.empty() ? stream_end_ : marks_.front().begin;
+  uint64_t lost = 0;
+  for (const Mark& mark : marks_) {
+    lost += mark.units;
+    if (mark.ledger != nullptr) mark.ledger->lost += mark.units;
+  }
+  lost_ += lost;
+  marks_.clear();
+  for (const auto& segment : queue_) station_->pool->Release(segment->block);
+  queue_.clear();
+  slice_ = nullptr;
+  for (const auto& slice : unfinished_) {
+    if (slice->stream < end) {
+      slice->bytes = std::min(slice->bytes, end - slice->stream);
+      if (slice->fd >= 0 && ftruncate(slice->fd, static_cast<off_t>(slice->bytes)) != 0) {
+        message_(Severity::kWarning, "cut",
+                 fmt::format("{} could not be cut to its whole records: {}", SlicePath(*slice),
+                             std::strerror(errno)));
+      }
+      FinishSlice(slice.get(), error != ENOENT);  // without a directory there is no place for it
+    } else if (slice->fd >= 0) {
+      unlink(SlicePath(*slice).c_str());
+      UnguardFd(slice->fd);
+      close(slice->fd);
+      slice->fd = -1;
+    }
+  }
+  unfinished_.clear();
+  message_(Severity::kError, fmt::format("fail-{}", error),
+           fmt::format(
+               "{} could not be written: {}; {} records that waited for it are lost, and those that follow",
+               path_, std::strerror(error), lost));
+  if (closing_) closed_ = true;
+}
+
+}  // namespace npuprof::drain

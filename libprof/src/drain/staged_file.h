@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "drain/drain.h"
+#include "drain/ledger.h"
+#include "drain/staging_pool.h"
+#include "drain/writer.h"
+
+namespace npuprof::drain {
+
+/// What the files of one drain share. Drain thread only.
+struct Station {
+  StagingPool* pool = nullptr;
+  Writer* writer = nullptr;
+  bool direct = false;
+  bool starved = false;  ///< a file wanted a block and found none since this was last cleared
+  bool staged = false;   ///< something was staged since the last flush
+  uint64_t bytes_written = 0;
+};
+
+/// Largest unit of a file without record size.
+inline constexpr size_t kMaxUnitBytes = size_t{512} << 10;
+/// Largest fixed record.
+inline constexpr size_t kMaxRecordBytes = 4096;
+
+/// One logical output: a stream of records (or units) that is staged in blocks and lands in slices
+/// <path>.slice_<k>, each ending on a record border. Drain thread only, except construction and, after the
+/// collection finished, the counts.
+///
+/// Order on disk: through the page cache a file has one write in flight, made of whole records, so that
+/// whatever a killed process leaves behind is a prefix. With O_DIRECT blocks are written independently and
+/// the slice has its full size from the start; it is cut when it is finished.
+class StagedFile {
+ public:
+  using Message = std::function<void(Severity, const std::string& key, const std::string& text)>;
+  using Clock = std::chrono::steady_clock;
+
+  /// @p path  directory and name without the slice suffix
+  /// @p record_size  1 to kMaxRecordBytes, or 0 for units
+  StagedFile(Station* station, Message message, std::string path, size_t record_size, size_t slice_bytes);
+  ~StagedFile();
+  StagedFile(const StagedFile&) = delete;
+  StagedFile& operator=(const StagedFile&) = delete;
+
+  /// Room for up to *count whole records in a row; *count becomes what there is, 0 if no memory is free.
+  /// Fill it and call Commit(). Only for fixed record sizes and while !failed().
+  std::byte* Reserve(size_t* count);
+  void Commit(size_t count, Ledger* ledger);
+  /// Stages @p size bytes as one unit that no slice border divides. @return false if there is no room now.
+  bool AppendUnit(const void* data, size_t size, Ledger* ledger);
+  /// Counts records that come after the file failed or was closed.
+  void Refuse(size_t count, Ledger* ledger);
+
+  /// Wants everything staged so far on disk, part-filled blocks included.
+  void Flush();
+  /// Submits what may be submitted now. Cheap when there is nothing to do.
+  void Pump(Clock::time_point now);
+  /// A write ended.
+  void Completed(WriteOp* op, Clock::time_point now);
+  /// Gives the open block back if all of it is on disk. @return true if a block became free
+  bool ReleaseIdle();
+  /// No more records: finish the last slice once it is written. Call Flush() before.
+  void Close();
+  /// Gives up on what is not written yet.
+  void GiveUp();
+
+  bool failed() const { return error_ != 0; }
+  bool closed() const { return closed_; }
+  /// Nothing staged and nothing in flight.
+  bool idle() const;
+  /// Everything before the last Flush() is on disk (or the file failed).
+  bool flushed() const;
+  /// Forgets ledgers and message handler: whoever owned them stopped waiting.
+  void Disown();
+  /// Waiting for a full or faulty disk.
+  bool stalled() const { return stall_error_ != 0; }
+  /// When Pump() should be called again if stalled.
+  Clock::time_point retry_at() const { return retry_at_; }
+  bool touched_since_flush() const { return touched_; }
+
+  const std::string& path() const { return path_; }
+  size_t record_size() const { return record_size_; }
+  uint64_t records() const { return records_written_; }
+  uint64_t bytes() const { return bytes_done_; }
+  unsigned slices() const { return slices_done_; }
+  uint64_t lost() const { return lost_; }
+  int error() const { return error_; }
+
+ private:
+  struct Slice {
+    unsigned index = 0;
+    int fd = -1;
+    uint64_t stream = 0;  // position of its first byte in the whole stream
+    uint64_t bytes = 0;   // staged for it so far
+    bool sealed = false;
+  };
+  struct Segment {
+    std::byte* block = nullptr;
+    std::shared_ptr<Slice> slice;
+    uint64_t offset = 0;   // of the block's first byte in the slice
+    uint32_t fill = 0;     // bytes staged
+    uint32_t written = 0;  // bytes on disk, counted from the block's start
+    bool sealed = false;
+    bool in_flight = false;  // O_DIRECT: its own op runs
+    WriteOp op;
+    uint32_t op_start = 0, op_end = 0;
+  };
+  // A stretch of the stream that belongs to one ledger.
+  struct Mark {
+    Ledger* ledger;
+    uint64_t begin, end;
+    uint64_t units;
+  };
+
+  bool OpenBlock();
+  void SealBlock();
+  void SealSlice();
+  uint32_t BlockCapacity() const;
+  void Note(Ledger* ledger, uint64_t bytes, uint64_t units);
+  bool OpenSliceFile(Slice* slice, Clock::time_point now);
+  void FinishSlice(Slice* slice, bool mark_done);
+  void PumpBuffered(Clock::time_point now);
+  void PumpDirect(Clock::time_point now);
+  void Retire(Clock::time_point now);
+  void SettleMarks(uint64_t durable);
+  void Trouble(int error, Clock::time_point now);
+  void Fail(int error);
+  void FailIfDirectoryGone(Clock::time_point now);
+  std::string SlicePath(const Slice& slice) const;
+
+  Station* station_;
+  Message message_;
+  std::string path_;
+  size_t record_size_;
+  uint64_t slice_limit_;
+
+  std::deque<std::shared_ptr<Segment>> queue_;  // in stream order; the last may be open
+  std::shared_ptr<Slice> slice_;                // being filled
+  std::deque<std::shared_ptr<Slice>> unfinished_;
+  std::deque<Mark> marks_;
+  WriteOp op_;  // page cache: the one write in flight
+  bool op_in_flight_ = false;
+  unsigned direct_in_flight_ = 0;
+
+  uint64_t stream_end_ = 0;            // bytes staged since the beginning
+  uint64_t flush_target_ = 0;          // everything before this wants to be on disk
+  std::byte bounce_[kMaxRecordBytes];  // O_DIRECT: a record that crosses into the next block
+  bool bounced_ = false;
+  std::byte tail_[4096];  // O_DIRECT: last part-filled sector of a released block
+  uint32_t tail_bytes_ = 0;
+
+  unsigned next_index_ = 0;
+  uint64_t records_written_ = 0, bytes_done_ = 0, lost_ = 0;
+  unsigned slices_done_ = 0;
+  bool touched_ = false;
+  bool closing_ = false, closed_ = false;
+  int error_ = 0;
+  int failing_ = 0;  // error that will end the file once nothing is in flight
+  int stall_error_ = 0;
+  unsigned tries_ = 0;
+  Clock::time_point retry_at_{};
+};
+
+}  // namespace npuprof::drain

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace npuprof::drain {
+
+/// One write of up to kMaxParts pieces of memory to one place in one file. Belongs to the writer from
+/// Submit() until Reap() gives it back.
+struct WriteOp {
+  static constexpr unsigned kMaxParts = 8;
+  int fd = -1;
+  uint64_t offset = 0;
+  iovec parts[kMaxParts] = {};
+  unsigned part_count = 0;
+  int result = 0;         ///< bytes written, or a negative errno
+  void* owner = nullptr;  ///< free for the submitter
+};
+
+/// Brings bytes to disk. One thread at a time.
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  /// Takes @p op. May write at once or only at Kick(). @return false if the queue is full: Kick, Reap, retry
+  virtual bool Submit(WriteOp* op) = 0;
+  /// Lets everything submitted begin.
+  virtual void Kick() = 0;
+  /// A finished op with its result, or null.
+  virtual WriteOp* Reap() = 0;
+  /// Readable when Reap() has something, or -1 if ops are always finished after Kick().
+  virtual int PollFd() const = 0;
+  /// Ops submitted and not reaped.
+  virtual unsigned in_flight() const = 0;
+};
+
+/// Writes in Kick() with pwritev, on the calling thread.
+std::unique_ptr<Writer> MakePwritevWriter();
+
+/// Writes through an io_uring whose kernel workers are limited to one of each kind. If @p base is set and
+/// the limit on locked memory allows it, that memory is registered for O_DIRECT writes.
+/// @param why  set when null is returned (io_uring is not allowed or too old), or when memory could not be
+///             registered
+std::unique_ptr<Writer> MakeUringWriter(std::byte* base, size_t bytes, std::string* why);
+
+}  // namespace npuprof::drain

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of records when the disk does not play along: nothing accepted vanishes without being counted,
+// every file ends on a whole record, the cause is named once, and nobody waits for ever.
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <deque>
+
+#include "drain/writer.h"
+#include "support.h"
+
+namespace npuprof::drain {
+namespace {
+
+/// Answers writes by a rule instead of doing them, or cuts them short.
+class FaultWriter final : public Writer {
+ public:
+  /// Returns 0 to let the write pass, a negative errno to fail it, n > 0 to write n bytes only, kHold to keep
+  /// it for ever.
+  using Rule = std::function<int(const WriteOp&)>;
+  static constexpr int kHold = INT32_MIN;
+
+  FaultWriter(std::unique_ptr<Writer> inner, Rule rule) : inner_(std::move(inner)), rule_(std::move(rule)) {}
+
+  bool Submit(WriteOp* op) override {
+    const int verdict = rule_(*op);
+    if (verdict == kHold) {
+      ++held_;
+    } else if (verdict < 0) {
+      op->result = verdict;
+      done_.push_back(op);
+    } else {
+      if (verdict > 0) {
+        op->part_count = 1;
+        op->parts[0].iov_len = std::min<size_t>(op->parts[0].iov_len, static_cast<size_t>(verdict));
+      }
+      return inner_->Submit(op);
+    }
+    return true;
+  }
+  void Kick() override { inner_->Kick(); }
+  WriteOp* Reap() override {
+    if (done_.empty()) return inner_->Reap();
+    WriteOp* op = done_.front();
+    done_.pop_front();
+    return op;
+  }
+  int PollFd() const override { return done_.empty() ? inner_->PollFd() : -1; }
+  unsigned in_flight() const override {
+    return inner_->in_flight() + static_cast<unsigned>(done_.size()) + held_;
+  }
+
+ private:
+  std::unique_ptr<Writer> inner_;
+  Rule rule_;
+  std::deque<WriteOp*> done_;
+  unsigned held_ = 0;
+};
+
+class FaultTest : public testing::TestWithParam<Options::Choice> {
+ protected:
+  Options With(FaultWriter::Rule rule) {
+    Options options;
+    options.path = GetParam();
+    options.flush_interval = milliseconds(20);
+    options.wrap_writer = [rule = std::move(rule)](std::unique_ptr<Writer> inner) {
+      return std::make_unique<FaultWriter>(std::move(inner), rule);
+    };
+    return options;
+  }
+  Options Plain() {
+    Options options;
+    options.path = GetParam();
+    return options;
+  }
+
+  TempDir dir_;
+  Drain drain_;
+  Messages messages_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, FaultTest,
+                         testing::Values(Options::Choice::kUring, Options::Choice::kDirect,
+                                         Options::Choice::kPwritev),
+                         [](const auto& param) { return PathLabel(param.param); });
+
+// The file is a prefix of the data, whole records, and the ledger knows how long.
+void ExpectWholePrefix(const std::string& base, const std::string& data, size_t size, const Ledger& ledger) {
+  const std::string kept = ReadSlices(base);
+  EXPECT_EQ(kept.size() % size, 0u);
+  EXPECT_EQ(kept.size() / size, ledger.written);
+  EXPECT_TRUE(data.compare(0, kept.size(), kept) == 0);
+  EXPECT_EQ(ledger.written + ledger.lost, ledger.accepted);
+}
+
+TEST_P(FaultTest, ShortWritesAreContinued) {
+  unsigned calls = 0;
+  auto collection = drain_.Open(With([&](const WriteOp&) { return ++calls % 3 == 0 ? 0 : 4096; }),
+                                messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(40, 100'000);
+  auto feeder = std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 40), data);
+  collection->Add(feeder);
+  ASSERT_TRUE(collection->Finish(seconds(60)).ok());
+  EXPECT_GT(calls, 10u);
+  EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
+  EXPECT_EQ(messages_.Count(""), 0u);
+}
+
+TEST_P(FaultTest, FullDiskThatIsEmptiedLosesNothing) {
+  std::atomic<bool> full{true};
+  auto collection =
+      drain_.Open(With([&](const WriteOp&) { return full ? -ENOSPC : 0; }), messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(40, 50'000);
+  auto feeder = std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 40), data);
+  collection->Add(feeder);
+  ASSERT_TRUE(Eventually([&] { return messages_.Count("No space left") == 1; }));
+  std::this_thread::sleep_for(milliseconds(300));
+  full = false;
+  ASSERT_TRUE(collection->Finish(seconds(60)).ok());
+  EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
+  EXPECT_EQ(messages_.Count("No space left"), 1u) << "one cause, one message";
+}
+
+TEST_P(FaultTest, FullDiskHoldsSourcesBackOnceStagingIsFull) {
+  Options options = With([](const WriteOp&) { return -ENOSPC; });
+  options.staging_bytes = size_t{1} << 20;
+  auto collection = drain_.Open(options, messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(64, 100'000);
+  auto feeder = std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), data);
+  collection->Add(feeder);
+  ASSERT_TRUE(Eventually([&] { return feeder->blocked_count > 3; }));
+  EXPECT_EQ(feeder->taken, (size_t{1} << 20) / 64)
+      << "exactly what staging holds is taken, the rest stays in the ring";
+  const auto begin = std::chrono::steady_clock::now();
+  const Status status = collection->Finish(seconds(30));
+  EXPECT_EQ(status.kind, ErrorKind::kIo);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(15))
+      << "a full disk is not waited for that long";
+  EXPECT_EQ(feeder->ledger.accepted, 100'000u);
+  EXPECT_EQ(feeder->ledger.lost, 100'000u);
+  ExpectWholePrefix(dir_.path() + "/f", data, 64, feeder->ledger);
+}
+
+TEST_P(FaultTest, DiskThatFillsUpKeepsWhatWasWritten) {
+  std::atomic<uint64_t> room{1'003'520};  // whole sectors, for O_DIRECT; no whole records
+  auto collection = drain_.Open(With([&](const WriteOp& op) {
+                                  // The disk takes what fits, then nothing: the torn record must go again.
+                                  if (room == 0) return -ENOSPC;
+                                  const auto bytes = std::min<uint64_t>(op.parts[0].iov_len, room);
+                                  room -= bytes;
+                                  return static_cast<int>(bytes);
+                                }),
+                                messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(40, 200'000);
+  auto feeder = std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 40), data);
+  collection->Add(feeder);
+  EXPECT_EQ(collection->Finish(seconds(30)).kind, ErrorKind::kIo);
+  // With O_DIRECT later blocks may have taken the room that an earlier one needed.
+  EXPECT_GT(feeder->ledger.written, GetParam() == Options::Choice::kDirect ? 0u : 10'000u);
+  EXPECT_GT(feeder->ledger.lost, 0u);
+  EXPECT_EQ(feeder->ledger.accepted, 200'000u);
+  ExpectWholePrefix(dir_.path() + "/f", data, 40, feeder->ledger);
+}
+
+TEST_P(FaultTest, WriteErrorIsRetriedThenEndsTheFileAtAWholeRecord) {
+  std::atomic<unsigned> failures{0};
+  auto collection = drain_.Open(With([&](const WriteOp& op) -> int {
+                                  if (op.offset < 700'000) return 0;
+                                  ++failures;
+                                  return -EIO;
+                                }),
+                                messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(40, 60'000);
+  auto file = MakeFile(*collection, dir_.path(), "f", 40);
+  auto other = MakeFile(*collection, dir_.path(), "other", 40);
+  auto feeder = std::make_shared<Feeder>(file, data);
+  auto unharmed = std::make_shared<Feeder>(other, data.substr(0, 40 * 100));
+  collection->Add(feeder);
+  collection->Add(unharmed);
+  ASSERT_TRUE(Eventually([&] { return messages_.Count("are lost") == 1; }));
+  EXPECT_EQ(collection->Finish(seconds(30)).kind, ErrorKind::kIo);
+  EXPECT_GE(failures, 4u);
+  EXPECT_EQ(file->Report(dir_.path()).error, EIO);
+  EXPECT_EQ(file->Report(dir_.path()).lost, feeder->ledger.lost);
+  EXPECT_EQ(feeder->ledger.accepted, 60'000u) << "a failed file takes and counts, it does not fill the rings";
+  EXPECT_GT(feeder->ledger.written, 0u);
+  ExpectWholePrefix(dir_.path() + "/f", data, 40, feeder->ledger);
+  EXPECT_TRUE(ReadSlices(dir_.path() + "/other") == data.substr(0, 40 * 100));
+}
+
+TEST_P(FaultTest, PassingErrorCostsNothing) {
+  std::atomic<unsigned> failures{0};
+  auto collection = drain_.Open(With([&](const WriteOp&) { return failures.fetch_add(1) < 2 ? -EIO : 0; }),
+                                messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(128, 20'000);
+  collection->Add(std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 128), data));
+  ASSERT_TRUE(collection->Finish(seconds(30)).ok());
+  EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
+}
+
+TEST_P(FaultTest, RemovedDirectoryIsNoticedAndNamedOnce) {
+  Options options = Plain();
+  options.flush_interval = milliseconds(20);
+  auto collection = drain_.Open(options, messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(64, 1000);
+  auto first = MakeFile(*collection, dir_.path(), "f", 64);
+  auto second = MakeFile(*collection, dir_.path(), "g", 64);
+  collection->Add(std::make_shared<Feeder>(first, data));
+  ASSERT_TRUE(collection->Flush(seconds(20)).ok());
+  std::filesystem::remove_all(dir_.path());
+  auto later = std::make_shared<Feeder>(first, data);
+  auto other = std::make_shared<Feeder>(second, data);
+  collection->Add(later);
+  collection->Add(other);
+  EXPECT_EQ(collection->Finish(seconds(30)).kind, ErrorKind::kIo);
+  EXPECT_EQ(later->ledger.lost, 1000u);
+  EXPECT_EQ(other->ledger.lost, 1000u);
+  EXPECT_EQ(first->Report("").error, ENOENT);
+  EXPECT_EQ(messages_.Count("No such file"), 1u);
+}
+
+TEST_P(FaultTest, WriteThatNeverEndsDoesNotHoldTheCaller) {
+  auto drain = std::make_unique<Drain>();
+  auto collection =
+      drain->Open(With([](const WriteOp&) { return FaultWriter::kHold; }), messages_.Handler(), nullptr);
+  auto feeder =
+      std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), MakeRecords(64, 10'000));
+  collection->Add(feeder);
+  ASSERT_TRUE(Eventually([&] { return feeder->taken == 10'000; }));
+  EXPECT_EQ(collection->Flush(milliseconds(200)).kind, ErrorKind::kTimeout);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(collection->Finish(seconds(1)).kind, ErrorKind::kTimeout);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(20));
+  collection.reset();
+  // The thread is still there, waiting for the write; it dies with the process. That is what is promised.
+  (void)drain.release();
+}
+
+TEST_P(FaultTest, FileSizeLimitOfTheProgramNeitherKillsItNorTearsARecord) {
+  // In a child, because the limit and SIGXFSZ belong to a whole process.
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{500'003, 500'003};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    auto collection = Drain::Process().Open(Plain(), messages_.Handler(), nullptr);
+    const std::string data = MakeRecords(40, 60'000);
+    auto feeder = std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 40), data);
+    collection->Add(feeder);
+    const bool told = collection->Finish(seconds(30)).kind == ErrorKind::kIo;
+    const std::string kept = ReadSlices(dir_.path() + "/f");
+    const bool whole = kept.size() % 40 == 0 && data.compare(0, kept.size(), kept) == 0 &&
+                       kept.size() / 40 == feeder->ledger.written && feeder->ledger.lost > 0;
+    _exit(told && whole ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_P(FaultTest, SmallFileSystemFillsUp) {
+  // A real full disk. Needs the right to mount; without it the injected faults above have to do.
+  TempDir mount_point;
+  if (mount("tmpfs", mount_point.path().c_str(), "tmpfs", 0, "size=2m") != 0) {
+    GTEST_SKIP() << "no right to mount a small file system: " << std::strerror(errno);
+  }
+  {
+    auto collection = drain_.Open(Plain(), messages_.Handler(), nullptr);
+    const std::string data = MakeRecords(96, 60'000);
+    auto feeder = std::make_shared<Feeder>(MakeFile(*collection, mount_point.path(), "f", 96), data);
+    collection->Add(feeder);
+    EXPECT_EQ(collection->Finish(seconds(30)).kind, ErrorKind::kIo);
+    EXPECT_GT(feeder->ledger.written, GetParam() == Options::Choice::kDirect ? 0u : 5000u);
+    EXPECT_GT(feeder->ledger.lost, 5000u);
+    ExpectWholePrefix(mount_point.path() + "/f", data, 96, feeder->ledger);
+    EXPECT_GE(messages_.Count("No space left"), 1u);
+  }
+  umount2(mount_point.path().c_str(), MNT_DETACH);
+}
+
+}  // namespace
+}  // namespace npuprof::drain
