@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "trace/metadata.h"
+
+namespace npuprof::trace {
+namespace {
+
+std::string FirstLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// Value of the first "key ... : value" line of a /proc file.
+std::string Field(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.compare(0, key.size(), key) != 0) continue;
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+// Cards whose speed the kernel knows; readers divide by it.
+std::vector<NetCard> NetCards() {
+  std::vector<NetCard> cards;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/net", error)) {
+    std::ifstream file(entry.path() / "speed");
+    long speed = 0;
+    if (file >> speed && speed > 0) cards.push_back({entry.path().filename(), static_cast<uint32_t>(speed)});
+  }
+  std::sort(cards.begin(), cards.end(), [](const NetCard& a, const NetCard& b) { return a.name < b.name; });
+  return cards;
+}
+
+}  // namespace
+
+HostFacts HostFacts::Probe() {
+  HostFacts facts;
+  utsname system{};
+  if (uname(&system) == 0) {
+    facts.os = std::string(system.sysname) + " " + system.release;
+    facts.hostname = system.nodename;
+    facts.hwtype = system.machine;
+  }
+  facts.pid = static_cast<uint32_t>(getpid());
+  facts.process_name = FirstLine("/proc/self/comm");
+  facts.host_uid = FirstLine("/etc/machine-id");
+  facts.up_time = FirstLine("/proc/uptime");
+  std::istringstream(Field("/proc/meminfo", "MemTotal")) >> facts.memory_kb;
+  facts.cpus = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  facts.clock_ticks = static_cast<uint32_t>(std::max(1L, sysconf(_SC_CLK_TCK)));
+  facts.cpu_name = Field("/proc/cpuinfo", "model name");
+  if (facts.cpu_name.empty()) facts.cpu_name = facts.hwtype;
+  facts.cpu_type = facts.hwtype;
+  facts.net_cards = NetCards();
+  return facts;
+}
+
+}  // namespace npuprof::trace

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/manifest.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace npuprof::trace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Counts(const std::map<std::string, uint64_t>& counts) {
+  Json json = Json::object();
+  for (const auto& [cause, count] : counts) {
+    if (count > 0) json[cause] = count;
+  }
+  return json;
+}
+
+Json ToJson(const Manifest::Ring& ring) {
+  return {{"ring", ring.ring}, {"channel", ring.channel}, {"core_kind", ring.core_kind},
+          {"core", ring.core}, {"slots", ring.slots},     {"records", ring.records},
+          {"kept", ring.kept}, {"lost", ring.lost},       {"lost_by_cause", Counts(ring.lost_by_cause)}};
+}
+
+Json ToJson(const Manifest::Gap& gap) {
+  return {{"ring", gap.ring},   {"channel", gap.channel}, {"position", gap.position}, {"count", gap.count},
+          {"first", gap.first}, {"last", gap.last},       {"cause", gap.cause}};
+}
+
+Json ToJson(const Manifest::Device& device) {
+  Json rings = Json::array(), gaps = Json::array(), clock = Json::array();
+  for (const auto& ring : device.rings) rings.push_back(ToJson(ring));
+  for (const auto& gap : device.gaps) gaps.push_back(ToJson(gap));
+  for (const auto& bracket : device.clock) {
+    clock.push_back(
+        {{"host_ns", bracket.host_ns}, {"device", bracket.device}, {"width_ns", bracket.width_ns}});
+  }
+  return {{"id", device.id},
+          {"backend", device.backend},
+          {"simulated", device.simulated},
+          {"tasks",
+           {{"started", device.tasks.started},
+            {"ended", device.tasks.ended},
+            {"straddling_start", device.tasks.straddling_start},
+            {"straddling_stop", device.tasks.straddling_stop}}},
+          {"rings", rings},
+          {"gaps", gaps},
+          {"clock", clock},
+          {"driver",
+           {{"interrupts", device.driver.interrupts},
+            {"register_reads", device.driver.register_reads},
+            {"register_writes", device.driver.register_writes},
+            {"busy_ns", device.driver.busy_ns}}}};
+}
+
+Json ToJson(const Manifest::Host& host) {
+  Json kinds = Json::array();
+  for (const auto& kind : host.kinds) {
+    kinds.push_back({{"kind", kind.kind}, {"records", kind.records}, {"lost", kind.lost}});
+  }
+  return {{"cycle_hz", host.cycle_hz},
+          {"threads", host.threads},
+          {"kinds", kinds},
+          {"lost_by_cause", Counts(host.lost_by_cause)}};
+}
+
+// "lost" and "error" only where something went wrong.
+Json ToJson(const FileReport& file) {
+  Json json = {
+      {"path", file.path}, {"records", file.records}, {"bytes", file.bytes}, {"slices", file.slices}};
+  if (file.lost > 0) json["lost"] = file.lost;
+  if (file.error != 0) json["error"] = file.error;
+  return json;
+}
+
+}  // namespace
+
+std::string ToJson(const Manifest& manifest) {
+  Json devices = Json::array(), files = Json::array(), messages = Json::array();
+  for (const auto& device : manifest.devices) devices.push_back(ToJson(device));
+  for (const auto& file : manifest.files) files.push_back(ToJson(file));
+  for (const auto& message : manifest.messages) {
+    messages.push_back({{"severity", message.severity}, {"text", message.text}});
+  }
+  const Json json = {{"format", 1},
+                     {"npuprof", manifest.npuprof},
+                     {"simulated", manifest.simulated},
+                     {"pid", manifest.pid},
+                     {"command", manifest.command},
+                     {"data_types", fmt::format("0x{:x}", manifest.data_types)},
+                     {"complete", manifest.complete},
+                     {"window",
+                      {{"begin_realtime_us", manifest.window.begin_realtime_us},
+                       {"begin_monotonic_raw_ns", manifest.window.begin_monotonic_raw_ns},
+                       {"end_monotonic_raw_ns", manifest.window.end_monotonic_raw_ns}}},
+                     {"drain",
+                      {{"path", manifest.drain.path},
+                       {"reason", manifest.drain.reason},
+                       {"staging_peak_bytes", manifest.drain.staging_peak_bytes}}},
+                     {"devices", devices},
+                     {"host", ToJson(manifest.host)},
+                     {"files", files},
+                     {"cost",
+                      {{"drain_cpu_ns", manifest.cost.drain_cpu_ns},
+                       {"wakeups", manifest.cost.wakeups},
+                       {"bytes_written", manifest.cost.bytes_written},
+                       {"start_ns", manifest.cost.start_ns},
+                       {"stop_ns", manifest.cost.stop_ns},
+                       {"device_busy_ns", manifest.cost.device_busy_ns}}},
+                     {"messages", messages}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status WriteManifest(const ProfDirectory& directory, const Manifest& manifest) {
+  return WriteWhole(directory.own() + "/manifest.json", ToJson(manifest), false);
+}
+
+}  // namespace npuprof::trace
