@@ -35,21 +35,24 @@ class DeviceSource final : public drain::Source {
   /// Rings, gaps and clocks for the manifest. Drain thread, or any thread after Finish(). Tasks and driver
   /// figures are left to the caller (DeviceSession::Stats()).
   void Describe(trace::Manifest::Device* out) const;
+  /// Gap records beyond the 10,000 that Describe() lists; their losses are in the ring counts all the same.
+  uint64_t gaps_not_kept() const { return gaps_not_kept_; }
   const std::vector<ClockBracket>& clocks() const { return clocks_; }
 
  private:
-  struct Route_ {
+  struct Target {
     trace::RecordFile* file = nullptr;
     drain::Ledger ledger;
     uint64_t dropped = 0;
   };
-  bool MoveRing(unsigned ring, drain::Progress* progress);
+  void MoveRing(unsigned ring, drain::Progress* progress);
   void ReadEvents();
 
   DeviceSession& session_;
-  std::vector<Route_> routes_;
+  std::vector<Target> routes_;
   std::vector<npuprof_rec_event> gaps_;
   uint64_t gaps_not_kept_ = 0;
+  uint64_t events_read_ = 0;
   std::vector<ClockBracket> clocks_;
   std::chrono::steady_clock::time_point next_clock_{};
 };

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "device/device_file.h"
+
+/// The ways to a device that this build knows; DeviceFile::Open() chooses among them.
+namespace npuprof::device {
+
+/// Number of simulated devices of this process; -1 if no simulated runtime is loaded.
+int SimDeviceCount();
+Status OpenSim(uint32_t id, std::unique_ptr<DeviceFile>* out);
+
+/// Number of /dev/npuprof<N>, counted from 0 up to the first that is missing.
+int KernelDeviceCount();
+Status OpenKernel(uint32_t id, std::unique_ptr<DeviceFile>* out);
+
+}  // namespace npuprof::device

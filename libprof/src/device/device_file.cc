@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/device_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "device/backends.h"
+
+namespace npuprof::device {
+namespace {
+
+Status HalRefused() {
+  return Status::Fail(ErrorKind::kUnsupported,
+                      "NPUPROF_DEVICE is hal, but this build cannot use the vendor's driver; allowed are "
+                      "auto, sim and kernel");
+}
+
+}  // namespace
+
+const char* BackendName(Backend backend) {
+  switch (backend) {
+    case Backend::kNone:
+      return "none";
+    case Backend::kSim:
+      return "sim";
+    case Backend::kKernel:
+      return "kernel";
+    case Backend::kHal:
+      return "hal";
+  }
+  return "unknown";
+}
+
+Status ChooseBackend(Backend* backend, std::string* reason) {
+  const char* value = std::getenv("NPUPROF_DEVICE");
+  const std::string_view wish = value == nullptr || *value == '\0' ? "auto" : value;
+  if (wish == "hal") return HalRefused();
+  if (wish != "auto" && wish != "sim" && wish != "kernel") {
+    return Status::Fail(ErrorKind::kInvalidArgument,
+                        fmt::format("NPUPROF_DEVICE is \"{}\"; allowed are auto, sim, kernel and hal", wish));
+  }
+  const bool sim = SimDeviceCount() >= 0;
+  if (wish == "sim") {
+    if (!sim) {
+      return Status::Fail(
+          ErrorKind::kNotFound,
+          "NPUPROF_DEVICE is sim, but no simulated runtime (libruntime.so) is loaded in this process");
+    }
+    *backend = Backend::kSim;
+    *reason = "NPUPROF_DEVICE is sim";
+  } else if (wish == "kernel") {
+    if (KernelDeviceCount() == 0) {
+      return Status::Fail(ErrorKind::kNotFound, "NPUPROF_DEVICE is kernel, but there is no /dev/npuprof0");
+    }
+    *backend = Backend::kKernel;
+    *reason = "NPUPROF_DEVICE is kernel";
+  } else if (sim) {
+    *backend = Backend::kSim;
+    *reason = "the process uses the simulated runtime";
+  } else if (KernelDeviceCount() > 0) {
+    *backend = Backend::kKernel;
+    *reason = "the kernel module has devices";
+  } else {
+    *backend = Backend::kNone;
+    *reason = "no simulated runtime in this process and no /dev/npuprof0; host data alone";
+  }
+  return Status::Ok();
+}
+
+unsigned DeviceCount(Backend backend) {
+  if (backend == Backend::kSim) return static_cast<unsigned>(std::max(0, SimDeviceCount()));
+  if (backend == Backend::kKernel) return static_cast<unsigned>(KernelDeviceCount());
+  return 0;
+}
+
+Status DeviceFile::Open(Backend backend, uint32_t id, std::unique_ptr<DeviceFile>* out) {
+  switch (backend) {
+    case Backend::kSim:
+      return OpenSim(id, out);
+    case Backend::kKernel:
+      return OpenKernel(id, out);
+    case Backend::kHal:
+      return HalRefused();
+    case Backend::kNone:
+      break;
+  }
+  return Status::Fail(ErrorKind::kNotFound,
+                      fmt::format("device {} does not exist: this process has no NPU", id));
+}
+
+}  // namespace npuprof::device

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "device/backends.h"
+#include "drain/drain.h"
+#include "drain/fork_guard.h"
+#include "npuprof.h"
+
+namespace npuprof::device {
+namespace {
+
+std::string DevicePath(uint32_t id) {
+  return fmt::format("/dev/npuprof{}", id);
+}
+
+class KernelFile final : public DeviceFile {
+ public:
+  KernelFile(int fd, uint32_t id) : fd_(fd), id_(id) { drain::GuardFd(fd_); }
+  ~KernelFile() override {
+    if (!Ours()) return;  // the fork handler closed it, and mappings are not inherited
+    for (const auto& [address, length] : maps_) munmap(address, length);
+    drain::UnguardFd(fd_);
+    close(fd_);
+  }
+
+  int Ioctl(unsigned long request, void* argument) override {
+    if (!Ours()) return -EOWNERDEAD;
+    return ioctl(fd_, request, argument) == 0 ? 0 : -errno;
+  }
+  int Map(uint64_t area, size_t length, void** address) override {
+    if (!Ours()) return -EOWNERDEAD;
+    const int access = area == NPUPROF_MMAP_TAILS ? PROT_READ | PROT_WRITE : PROT_READ;
+    void* memory = mmap(nullptr, length, access, MAP_SHARED, fd_, static_cast<off_t>(area));
+    if (memory == MAP_FAILED) return -errno;
+    maps_.emplace_back(memory, length);
+    *address = memory;
+    return 0;
+  }
+  int PollFd() const override { return fd_; }
+  void ClearWake() override {}  // poll() asks the rings themselves
+  Backend backend() const override { return Backend::kKernel; }
+  std::string description() const override { return DevicePath(id_); }
+
+ private:
+  bool Ours() const { return generation_ == drain::ForkGeneration(); }
+
+  int fd_;
+  uint32_t id_;
+  unsigned generation_ = drain::ForkGeneration();
+  std::vector<std::pair<void*, size_t>> maps_;
+};
+
+}  // namespace
+
+int KernelDeviceCount() {
+  int count = 0;
+  struct stat st;
+  while (stat(DevicePath(static_cast<uint32_t>(count)).c_str(), &st) == 0 && S_ISCHR(st.st_mode)) ++count;
+  return count;
+}
+
+Status OpenKernel(uint32_t id, std::unique_ptr<DeviceFile>* out) {
+  const std::string path = DevicePath(id);
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd >= 0) {
+    *out = std::make_unique<KernelFile>(fd, id);
+    return Status::Ok();
+  }
+  const int error = errno;
+  if (error == ENOENT || error == ENODEV || error == ENXIO) {
+    return Status::Fail(
+        ErrorKind::kNotFound,
+        fmt::format("device {} does not exist; the kernel module has {}", id, KernelDeviceCount()), error);
+  }
+  const ErrorKind kind = error == EBUSY || error == EMFILE ? ErrorKind::kBusy : ErrorKind::kDevice;
+  return Status::Fail(kind, fmt::format("{} cannot be opened: {}", path, std::strerror(error)), error);
+}
+
+}  // namespace npuprof::device

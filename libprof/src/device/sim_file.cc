@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "device/backends.h"
+#include "drain/drain.h"
+#include "npusim/npusim_device.h"
+
+namespace npuprof::device {
+namespace {
+
+// The functions of the simulated runtime, found in the process and never linked.
+struct SimApi {
+  decltype(&npusim_dev_count) count = nullptr;
+  decltype(&npusim_dev_open) open = nullptr;
+  decltype(&npusim_dev_close) close = nullptr;
+  decltype(&npusim_dev_ioctl) ioctl = nullptr;
+  decltype(&npusim_dev_mmap) mmap = nullptr;
+  decltype(&npusim_dev_poll_fd) poll_fd = nullptr;
+
+  bool Find(void* where) {
+    const auto find = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(where, name));
+      return function != nullptr;
+    };
+    return find(count, "npusim_dev_count") && find(open, "npusim_dev_open") &&
+           find(close, "npusim_dev_close") && find(ioctl, "npusim_dev_ioctl") &&
+           find(mmap, "npusim_dev_mmap") && find(poll_fd, "npusim_dev_poll_fd");
+  }
+};
+
+// Looked for at each call until it is found: the runtime may be loaded after us. Loaded with RTLD_LOCAL (as
+// Python extensions are) it is not in the default scope, but can be asked for by name.
+const SimApi* FindSim() {
+  static SimApi api;
+  static const SimApi* found = nullptr;
+  if (found != nullptr) return found;
+  if (api.Find(RTLD_DEFAULT)) return found = &api;
+  void* runtime = dlopen("libruntime.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (runtime == nullptr) return nullptr;
+  if (api.Find(runtime)) return found = &api;  // keeps the reference: its functions are in use from now on
+  dlclose(runtime);
+  return nullptr;
+}
+
+class SimFile final : public DeviceFile {
+ public:
+  SimFile(const SimApi* api, int handle, uint32_t id)
+      : api_(api), handle_(handle), id_(id), poll_fd_(api->poll_fd(handle)) {}
+  ~SimFile() override {
+    if (Ours()) api_->close(handle_);
+  }
+
+  int Ioctl(unsigned long request, void* argument) override {
+    return Ours() ? api_->ioctl(handle_, request, argument) : -EOWNERDEAD;
+  }
+  int Map(uint64_t area, size_t length, void** address) override {
+    return Ours() ? api_->mmap(handle_, area, length, address) : -EOWNERDEAD;
+  }
+  int PollFd() const override { return poll_fd_; }
+  void ClearWake() override {
+    if (!Ours()) return;
+    pollfd fd{poll_fd_, POLLIN, 0};
+    uint64_t value;
+    if (poll(&fd, 1, 0) == 1 && read(poll_fd_, &value, sizeof value) < 0) return;
+  }
+  Backend backend() const override { return Backend::kSim; }
+  std::string description() const override { return fmt::format("simulated NPU {}", id_); }
+
+ private:
+  bool Ours() const { return generation_ == drain::ForkGeneration(); }
+
+  const SimApi* api_;
+  int handle_;
+  uint32_t id_;
+  int poll_fd_;
+  unsigned generation_ = drain::ForkGeneration();
+};
+
+}  // namespace
+
+int SimDeviceCount() {
+  const SimApi* api = FindSim();
+  return api == nullptr ? -1 : api->count();
+}
+
+Status OpenSim(uint32_t id, std::unique_ptr<DeviceFile>* out) {
+  const SimApi* api = FindSim();
+  if (api == nullptr)
+    return Status::Fail(ErrorKind::kNotFound, "no simulated runtime is loaded in this process");
+  const int handle = api->open(id);
+  if (handle >= 0) {
+    *out = std::make_unique<SimFile>(api, handle, id);
+    return Status::Ok();
+  }
+  if (handle == -ENODEV) {
+    return Status::Fail(ErrorKind::kNotFound,
+                        fmt::format("device {} does not exist; the simulated runtime has {} (0 to {})", id,
+                                    api->count(), api->count() - 1),
+                        ENODEV);
+  }
+  const ErrorKind kind = handle == -EMFILE || handle == -EBUSY ? ErrorKind::kBusy : ErrorKind::kDevice;
+  return Status::Fail(kind, fmt::format("simulated NPU {} cannot be opened: {}", id, std::strerror(-handle)),
+                      -handle);
+}
+
+}  // namespace npuprof::device
