@@ -94,6 +94,21 @@ Metric ParseMetric(const json& node) {
   if (metric.terms.empty()) throw std::runtime_error(metric.name + " has no terms");
   return metric;
 }
+
+MetricGroup ParseGroup(const json& node, const ChipTable& table) {
+  MetricGroup group;
+  group.id = -1;
+  group.name = node.at("name").get<std::string>();
+  group.cube = ParseList(node.at("cube"), table);
+  group.vector = ParseList(node.at("vector"), table);
+  for (const auto& item : node.at("metrics")) {
+    Metric metric = ParseMetric(item);
+    if (metric.cube) RequireCounted(metric, group.cube);
+    if (metric.vector) RequireCounted(metric, group.vector);
+    group.metrics.push_back(std::move(metric));
+  }
+  return group;
+}
 }  // namespace
 
 const MetricGroup* ChipTable::Find(int id) const {
@@ -126,22 +141,14 @@ ChipTable ParseChipTable(std::string_view text) {
     }
     std::sort(table.events.begin(), table.events.end());
     for (const auto& node : root.at("groups")) {
-      MetricGroup group;
+      MetricGroup group = ParseGroup(node, table);
       group.id = node.at("id").get<int>();
-      group.name = node.at("name").get<std::string>();
       if (table.Find(group.id) || table.Find(group.name)) {
         throw std::runtime_error("group " + std::to_string(group.id) + " " + group.name + " appears twice");
       }
-      group.cube = ParseList(node.at("cube"), table);
-      group.vector = ParseList(node.at("vector"), table);
-      for (const auto& item : node.at("metrics")) {
-        Metric metric = ParseMetric(item);
-        if (metric.cube) RequireCounted(metric, group.cube);
-        if (metric.vector) RequireCounted(metric, group.vector);
-        group.metrics.push_back(std::move(metric));
-      }
       table.groups.push_back(std::move(group));
     }
+    for (const auto& node : root.value("recorded", json::array())) table.recorded.push_back(ParseGroup(node, table));
     return table;
   } catch (const json::exception& error) {
     throw std::runtime_error(std::string("the chip table cannot be read: ") + error.what());

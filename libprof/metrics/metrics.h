@@ -60,6 +60,7 @@ struct ChipTable {
   std::vector<uint16_t> l2_cache_task_events;
   std::vector<uint16_t> smmu_events;
   std::vector<MetricGroup> groups;
+  std::vector<MetricGroup> recorded;  ///< not programmed by us, but named in directories of other collectors
 
   /// The group of an aclprofAicoreMetrics value; nullptr if the chip lacks it.
   const MetricGroup* Find(int id) const;

@@ -19,36 +19,37 @@ const std::vector<std::string>& KnownFormats();
 const std::vector<std::string>& KnownTables();
 
 struct ExportOptions {
-  std::filesystem::path output;       ///< created if absent; empty: <PROF>/mindstudio_profiler_output
-  std::vector<std::string> formats;   ///< empty: all known
-  std::vector<std::string> tables;    ///< empty: all known
-  std::string timestamp;              ///< 14 digits for the file names; empty: now, local time
-  /// Called now and then from the exporting thread. `done` and `total` count bytes of raw records; total may be 0.
+  std::filesystem::path output;      ///< created if absent; empty: <PROF>/mindstudio_profiler_output
+  std::vector<std::string> formats;  ///< empty: all known
+  std::vector<std::string> tables;   ///< empty: all known
+  std::string timestamp;             ///< 14 digits for the file names; empty: now, local time
+  /// Called now and then from the exporting thread. `done` and `total` count bytes of raw records; total may
+  /// be 0.
   std::function<void(const std::string& stage, uint64_t done, uint64_t total)> progress;
 };
 
 /// What the raw records of one device held and what became of them.
 struct DeviceCounts {
   int device = 0;
-  uint64_t task_starts = 0;      ///< start records
-  uint64_t task_ends = 0;        ///< end records
-  uint64_t tasks = 0;            ///< start/end pairs, sub-tasks of fused tasks not counted
-  uint64_t unpaired = 0;         ///< starts without end and ends without start
-  uint64_t tracked = 0;          ///< tasks that the host also reported
-  uint64_t operators = 0;        ///< tasks that are operators: rows of op_summary
-  uint64_t pmu_records = 0;      ///< task-level counter records
-  uint64_t pmu_matched = 0;      ///< of these, joined to a task
-  uint64_t block_records = 0;    ///< block-level counter records
+  uint64_t task_starts = 0;    ///< start records
+  uint64_t task_ends = 0;      ///< end records
+  uint64_t tasks = 0;          ///< start/end pairs, sub-tasks of fused tasks not counted
+  uint64_t unpaired = 0;       ///< starts without end and ends without start
+  uint64_t tracked = 0;        ///< tasks that the host also reported
+  uint64_t operators = 0;      ///< tasks that are operators: rows of op_summary
+  uint64_t pmu_records = 0;    ///< task-level counter records
+  uint64_t pmu_matched = 0;    ///< of these, joined to a task
+  uint64_t block_records = 0;  ///< block-level counter records
 };
 
 struct ExportResult {
-  std::vector<std::filesystem::path> files;          ///< in the order written
-  std::map<std::string, uint64_t> rows;              ///< per table; "timeline" counts events
+  std::vector<std::filesystem::path> files;  ///< in the order written
+  std::map<std::string, uint64_t> rows;      ///< per table; "timeline" counts events
   std::vector<DeviceCounts> devices;
   bool simulated = false;
-  std::vector<Loss> losses;                          ///< from the manifest: records that never reached the files
-  uint64_t broken_records = 0;                       ///< in the files, but unreadable; see warnings
-  std::vector<Warning> warnings;                     ///< includes those of the Profile
+  std::vector<Loss> losses;       ///< from the manifest: records that never reached the files
+  uint64_t broken_records = 0;    ///< in the files, but unreadable; see warnings
+  std::vector<Warning> warnings;  ///< includes those of the Profile
 };
 
 /// Exports `profile`. Tables without rows are not written. Throws Error if an option is unknown or the output

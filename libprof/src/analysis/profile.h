@@ -15,26 +15,26 @@ namespace npuprof::analysis {
 
 /// Records that were produced and are missing, as the manifest of the run states it.
 struct Loss {
-  int device = -1;       ///< device id, -1 for the host
-  std::string where;     ///< ring and channel, or kind of host record
-  std::string cause;     ///< "ring_full", "nested", ...; empty when the manifest names none
+  int device = -1;    ///< device id, -1 for the host
+  std::string where;  ///< ring and channel, or kind of host record
+  std::string cause;  ///< "ring_full", "nested", ...; empty when the manifest names none
   uint64_t records = 0;
 };
 
 /// One kind of record file with all its slices.
 struct DataFile {
-  std::string path;              ///< relative to the PROF directory, without ".slice_<n>"
+  std::string path;  ///< relative to the PROF directory, without ".slice_<n>"
   unsigned slices = 0;
   uint64_t bytes = 0;
-  uint32_t record_bytes = 0;     ///< 0 for text and for kinds this version does not decode
-  uint64_t records = 0;          ///< bytes / record_bytes
+  uint32_t record_bytes = 0;  ///< 0 for text and for kinds this version does not decode
+  uint64_t records = 0;       ///< bytes / record_bytes
 };
 
 /// A moment at which host and device clock were read together.
 struct ClockBracket {
-  uint64_t host_ns = 0;      ///< CLOCK_MONOTONIC_RAW
-  uint64_t device = 0;       ///< device clock, ticks
-  uint64_t width_ns = 0;     ///< error of the pair
+  uint64_t host_ns = 0;   ///< CLOCK_MONOTONIC_RAW
+  uint64_t device = 0;    ///< device clock, ticks
+  uint64_t width_ns = 0;  ///< error of the pair
 };
 
 /// Tasks of a device as the driver counted them (manifest).
@@ -44,14 +44,14 @@ struct TaskTotals {
 
 struct DeviceInfo {
   int id = 0;
-  std::string directory;               ///< "device_<id>"
-  uint64_t clock_hz = 0;               ///< device clock
-  double cube_mhz = 0, vector_mhz = 0; ///< nominal core clocks
+  std::string directory;                ///< "device_<id>"
+  uint64_t clock_hz = 0;                ///< device clock
+  double cube_mhz = 0, vector_mhz = 0;  ///< nominal core clocks
   unsigned cube_cores = 0, vector_cores = 0;
-  std::string mode;                    ///< "task-based" or "sample-based"
-  std::string cube_metrics, vector_metrics;            ///< metric group names, may be empty
-  std::vector<uint32_t> cube_events, vector_events;    ///< event numbers in counter order
-  std::string backend;                 ///< "sim", "kernel", "hal"; empty without manifest
+  std::string mode;                                  ///< "task-based" or "sample-based"
+  std::string cube_metrics, vector_metrics;          ///< metric group names, may be empty
+  std::vector<uint32_t> cube_events, vector_events;  ///< event numbers in counter order
+  std::string backend;                               ///< "sim", "kernel", "hal"; empty without manifest
   bool simulated = false;
   std::optional<TaskTotals> tasks;     ///< only with manifest
   std::vector<ClockBracket> brackets;  ///< only with manifest
@@ -65,7 +65,8 @@ class Profile {
   /// A missing host or device part is no error: the rest is exported and warnings() says what is absent.
   static Profile Open(const std::filesystem::path& directory);
 
-  /// PROF_* directories at or directly below `directory`, sorted by name. Never throws for unreadable entries.
+  /// PROF_* directories at or directly below `directory`, sorted by name. Never throws for unreadable
+  /// entries.
   static std::vector<std::filesystem::path> Find(const std::filesystem::path& directory);
 
   const std::filesystem::path& path() const { return path_; }
@@ -73,13 +74,13 @@ class Profile {
 
   uint64_t pid() const { return pid_; }
   const std::string& process_name() const { return process_name_; }
-  const std::string& command() const { return command_; }            ///< empty without manifest
+  const std::string& command() const { return command_; }  ///< empty without manifest
   const std::string& hostname() const { return hostname_; }
   const std::string& platform_version() const { return platform_version_; }
 
   bool has_host() const { return has_host_; }
-  uint64_t host_hz() const { return host_hz_; }        ///< 0: host records carry CLOCK_MONOTONIC_RAW nanoseconds
-  uint64_t begin_us() const { return begin_us_; }      ///< wall clock at start, microseconds since 1970
+  uint64_t host_hz() const { return host_hz_; }    ///< 0: host records carry CLOCK_MONOTONIC_RAW nanoseconds
+  uint64_t begin_us() const { return begin_us_; }  ///< wall clock at start, microseconds since 1970
   std::optional<uint64_t> end_us() const { return end_us_; }
 
   const std::vector<DeviceInfo>& devices() const { return devices_; }
@@ -91,7 +92,7 @@ class Profile {
   bool simulated() const { return simulated_; }
   /// False if the run was cut off (manifest says so); true without manifest.
   bool complete() const { return complete_; }
-  const std::string& drain_path() const { return drain_path_; }      ///< empty without manifest
+  const std::string& drain_path() const { return drain_path_; }  ///< empty without manifest
   const std::vector<Loss>& losses() const { return losses_; }
   uint64_t lost() const;
   const std::vector<Warning>& warnings() const { return warnings_; }
@@ -114,13 +115,13 @@ class Profile {
  public:
   /// Anchors of the clocks; used by analysis/clock.h.
   struct HostAnchor {
-    uint64_t monotonic_raw_ns = 0;   ///< including cntvct_diff
+    uint64_t monotonic_raw_ns = 0;  ///< including cntvct_diff
     uint64_t cycles = 0;
-    int64_t wall_minus_raw_ns = 0;   ///< added to CLOCK_MONOTONIC_RAW it gives wall time
+    int64_t wall_minus_raw_ns = 0;  ///< added to CLOCK_MONOTONIC_RAW it gives wall time
   };
   struct DeviceAnchor {
-    uint64_t host_raw_ns = 0;        ///< host time of the instant
-    uint64_t clock = 0;              ///< device clock at the instant
+    uint64_t host_raw_ns = 0;  ///< host time of the instant
+    uint64_t clock = 0;        ///< device clock at the instant
     int64_t wall_minus_raw_ns = 0;
   };
   const HostAnchor& host_anchor() const { return host_anchor_; }
@@ -128,7 +129,7 @@ class Profile {
 
  private:
   HostAnchor host_anchor_;
-  std::vector<DeviceAnchor> device_anchors_;   // same order as devices_
+  std::vector<DeviceAnchor> device_anchors_;  // same order as devices_
 };
 
 }  // namespace npuprof::analysis

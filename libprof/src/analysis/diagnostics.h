@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/error.h"
+
+namespace npuprof::analysis {
+
+/// Collects what readers step over, merged by file and reason. Not thread-safe.
+class Diagnostics {
+ public:
+  /// Distinct reasons kept; more are counted under one heading.
+  static constexpr size_t kMaxWarnings = 1000;
+
+  /// A remark about a whole file, or about the run if `file` is empty. Repetitions are dropped.
+  void Warn(std::string file, std::string text);
+  /// A remark about the record at byte `offset` of `file`; `broken` if its content is lost by it.
+  void Record(const std::string& file, uint64_t offset, const std::string& text, bool broken = true);
+
+  const std::vector<Warning>& warnings() const { return warnings_; }
+  uint64_t broken() const { return broken_; }
+
+ private:
+  std::vector<Warning> warnings_;
+  std::map<std::pair<std::string, std::string>, size_t> index_;
+  uint64_t broken_ = 0;
+};
+
+}  // namespace npuprof::analysis

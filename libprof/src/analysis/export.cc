@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/export.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "analysis/api_reader.h"
+#include "analysis/api_statistic.h"
+#include "analysis/clock.h"
+#include "analysis/device_trace.h"
+#include "analysis/host_trace.h"
+#include "analysis/names.h"
+#include "analysis/readme.h"
+#include "analysis/record_reader.h"
+#include "analysis/step_trace.h"
+#include "analysis/task_tables.h"
+#include "analysis/text.h"
+#include "analysis/timeline.h"
+
+namespace npuprof::analysis {
+namespace fs = std::filesystem;
+namespace {
+
+std::string Join(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::vector<std::string> Checked(const std::vector<std::string>& wanted,
+                                 const std::vector<std::string>& known, const char* what) {
+  for (const auto& word : wanted) {
+    if (std::find(known.begin(), known.end(), word) == known.end()) {
+      throw Error(fmt::format("unknown {} '{}'; known are {}", what, word, Join(known)));
+    }
+  }
+  return wanted.empty() ? known : wanted;
+}
+
+class Exporter {
+ public:
+  Exporter(const Profile& profile, const ExportOptions& options)
+      : profile_(profile),
+        options_(options),
+        formats_(Checked(options.formats, KnownFormats(), "format")),
+        tables_(Checked(options.tables, KnownTables(), "table")),
+        index_(profile.path(), Parts(profile)),
+        host_(&pool_, &diagnostics_) {}
+
+  ExportResult Run();
+
+ private:
+  static std::vector<std::string> Parts(const Profile& profile);
+  bool Wants(const char* table) const { return Has(formats_, "csv") && Has(tables_, table); }
+  static bool Has(const std::vector<std::string>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  }
+  void ChooseOutput();
+  fs::path File(const char* name, const char* extension) const {
+    return output_ / fmt::format("{}_{}.{}", name, timestamp_, extension);
+  }
+  std::function<void(uint64_t)> Progress(const std::string& stage);
+  void ExportDevice(size_t device);
+  void ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock, const DeviceTask& task,
+                  RecordLoader* loader);
+  void ExportHostLayer();
+  void Keep(const fs::path& path, const char* table, uint64_t rows);
+  void Finish(CsvFile* file, const char* table);
+
+  const Profile& profile_;
+  const ExportOptions& options_;
+  std::vector<std::string> formats_, tables_;
+  fs::path output_;
+  std::string timestamp_;
+  SliceIndex index_;
+  Diagnostics diagnostics_;
+  StringPool pool_;
+  HostTrace host_;
+  std::vector<std::unique_ptr<DeviceTrace>> devices_;
+  std::map<int, PmuColumns> pmu_columns_;
+  std::optional<TaskTimeTable> task_time_;
+  std::optional<OpSummaryTable> op_summary_;
+  OpStatistic op_statistic_;
+  std::optional<Timeline> timeline_;
+  std::map<int, std::vector<Step>> steps_;
+  ExportResult result_;
+  uint64_t done_ = 0, total_ = 0;
+};
+
+std::vector<std::string> Exporter::Parts(const Profile& profile) {
+  std::vector<std::string> parts;
+  if (profile.has_host()) parts.push_back("host");
+  for (const auto& device : profile.devices()) parts.push_back(device.directory);
+  return parts;
+}
+
+void Exporter::ChooseOutput() {
+  output_ = options_.output.empty() ? profile_.path() / "mindstudio_profiler_output" : options_.output;
+  std::error_code error;
+  fs::create_directories(output_, error);
+  if (error) throw Error(fmt::format("{} cannot be created: {}", output_.string(), error.message()));
+  if (!fs::is_directory(output_, error)) throw Error(fmt::format("{} is no directory", output_.string()));
+  const auto taken = [&](const std::string& timestamp) {
+    for (const auto& table : KnownTables()) {
+      if (fs::exists(output_ / fmt::format("{}_{}.csv", table, timestamp))) return true;
+    }
+    return fs::exists(output_ / fmt::format("msprof_{}.json", timestamp));
+  };
+  timestamp_ = options_.timestamp;
+  if (!timestamp_.empty()) {
+    if (timestamp_.size() != 14 || timestamp_.find_first_not_of("0123456789") != std::string::npos) {
+      throw Error(fmt::format("timestamp '{}' has to be 14 digits", timestamp_));
+    }
+    if (taken(timestamp_)) {
+      throw Error(fmt::format("{} already holds an export of {}", output_.string(), timestamp_));
+    }
+    return;
+  }
+  // Two exports within a second get neighbouring names.
+  for (std::time_t now = std::time(nullptr);; ++now) {
+    timestamp_ = fmt::format("{:%Y%m%d%H%M%S}", fmt::localtime(now));
+    if (!taken(timestamp_)) return;
+  }
+}
+
+std::function<void(uint64_t)> Exporter::Progress(const std::string& stage) {
+  return [this, stage](uint64_t bytes) {
+    done_ += bytes;
+    if (options_.progress) options_.progress(stage, done_, std::max(done_, total_));
+  };
+}
+
+void Exporter::Keep(const fs::path& path, const char* table, uint64_t rows) {
+  if (rows == 0) return;
+  result_.files.push_back(path);
+  result_.rows[table] = rows;
+}
+
+void Exporter::Finish(CsvFile* file, const char* table) {
+  if (file->rows() < 2) return;  // only the header
+  file->Commit();
+  Keep(file->path(), table, file->rows() - 1);
+}
+
+ExportResult Exporter::Run() {
+  ChooseOutput();
+  for (const auto& [path, slices] : index_.all()) total_ += TotalBytes(slices);
+  host_.Load(profile_, index_, Progress("host"));
+  Flips device_flips;
+  for (const auto& device : profile_.devices()) {
+    auto& trace = devices_.emplace_back(std::make_unique<DeviceTrace>(device.id, index_, &diagnostics_));
+    trace->LoadMarks(Progress(device.directory));
+    device_flips.insert(trace->flips().begin(), trace->flips().end());
+    if (device.mode == "task-based" && TotalBytes(trace->pmu_slices()) > 0) {
+      pmu_columns_.emplace(device.id, PmuColumns(device, &diagnostics_));
+    }
+  }
+  host_.AssignBatches(device_flips);
+
+  if (Wants("task_time")) task_time_.emplace(File("task_time", "csv"));
+  if (Wants("op_summary")) op_summary_.emplace(File("op_summary", "csv"), pmu_columns_);
+  if (Has(formats_, "json")) timeline_.emplace(File("msprof", "json"), profile_.pid(), host_.apis(), &pool_);
+  for (size_t i = 0; i < devices_.size(); ++i) ExportDevice(i);
+
+  if (op_summary_) Finish(&op_summary_->file(), "op_summary");
+  if (Wants("op_statistic") && !op_statistic_.empty()) {
+    const auto path = File("op_statistic", "csv");
+    Keep(path, "op_statistic", op_statistic_.Write(path, pool_));
+  }
+  if (task_time_) Finish(&task_time_->file(), "task_time");
+  if (Wants("api_statistic") && profile_.has_host()) {
+    const auto path = File("api_statistic", "csv");
+    Keep(path, "api_statistic", WriteApiStatistic(path, host_, pool_));
+  }
+  if (Wants("step_trace")) {
+    const auto path = File("step_trace", "csv");
+    Keep(path, "step_trace", WriteStepTrace(path, steps_));
+  }
+  if (timeline_) ExportHostLayer();
+
+  result_.simulated = profile_.simulated();
+  result_.losses = profile_.losses();
+  result_.broken_records = diagnostics_.broken();
+  result_.warnings = profile_.warnings();
+  result_.warnings.insert(result_.warnings.end(), diagnostics_.warnings().begin(),
+                          diagnostics_.warnings().end());
+  result_.files.push_back(WriteReadme(output_, profile_, result_));
+  return std::move(result_);
+}
+
+void Exporter::ExportDevice(size_t device) {
+  const DeviceInfo& info = profile_.devices()[device];
+  DeviceTrace& trace = *devices_[device];
+  const DeviceClock clock(profile_, device, &diagnostics_);
+  steps_[info.id] = BuildSteps(trace.marks(), clock);
+  trace.LoadTasks(pmu_columns_.contains(info.id), Progress(info.directory));
+  trace.Join(host_, clock);
+  trace.SortByStart();
+  if (timeline_ && (!trace.tasks().empty() || !steps_[info.id].empty())) {
+    timeline_->BeginDevice(info.id, info.simulated);
+  }
+  RecordLoader loader(trace.pmu_slices(), kTaskPmuFormat.bytes);
+  for (const auto& task : trace.tasks()) ExportTask(device, trace, clock, task, &loader);
+  if (timeline_) timeline_->AddSteps(steps_[info.id]);
+  result_.devices.push_back(trace.counts());
+  devices_[device].reset();  // one device's tasks in memory at a time
+}
+
+const Operator* ChooseOperator(const HostTrace& host, const Track& track, const DeviceTask& task) {
+  if (!(track.flags & Track::kRunsOperator)) return nullptr;
+  const auto& set = host.operator_set(track.operators);
+  const Operator* found = nullptr;
+  for (const auto& op : set) {
+    if (op.task_type == kNodeCommunication) continue;  // collectives are no single task
+    const bool names_it =
+        std::find(op.contexts.begin(), op.contexts.end(), task.context) != op.contexts.end();
+    if (task.is_subtask ? names_it : op.contexts.empty()) return &op;
+    if (!found) found = &op;
+  }
+  return found;
+}
+
+void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock,
+                          const DeviceTask& task, RecordLoader* loader) {
+  const DeviceInfo& info = profile_.devices()[device];
+  TaskView view;
+  view.device = info.id;
+  view.task = &task;
+  view.start_ns = clock.Wall(task.start);
+  view.end_ns = clock.Wall(task.end);
+  view.model = host_.Model(static_cast<uint16_t>(info.id), task.stream);
+  if (task.track != 0) view.track = &host_.track(task.track - 1);
+  if (view.track) view.op = ChooseOperator(host_, *view.track, task);
+  if (view.op) {
+    view.kernel_type = NodeTaskType(view.op->task_type);
+  } else if (view.track) {
+    view.kernel_type = host_.type_name(view.track->type);
+    view.is_copy = view.track->type == kTaskMemcpyAsync;
+  } else {
+    view.kernel_type = SqeName(task.sqe);
+  }
+  if (task_time_) task_time_->Add(view, pool_);
+  if (timeline_) timeline_->AddTask(view, &host_);
+  if (!view.op) return;
+  op_statistic_.Add(view);
+  ++devices_[device]->counts().operators;
+  if (!op_summary_) return;
+  TaskPmu pmu;
+  uint8_t record[kTaskPmuFormat.bytes];
+  const bool has_pmu = task.pmu != DeviceTask::kNoPmu && loader->Load(task.pmu, record);
+  if (has_pmu) pmu = DeviceTrace::DecodePmu(record);
+  op_summary_->Add(view, has_pmu ? &pmu : nullptr, trace.side_sum(task.side), trace.FrequencyAt(task.end),
+                   pool_);
+}
+
+void Exporter::ExportHostLayer() {
+  if (host_.apis() > 0) {
+    timeline_->BeginHost();
+    ForEachApi(index_, nullptr, {}, [&](const Api& api) { timeline_->AddApi(api, &host_); });
+  }
+  if (timeline_->events() == 0) return;
+  timeline_->Commit();
+  Keep(File("msprof", "json"), "timeline", timeline_->events());
+}
+
+}  // namespace
+
+const std::vector<std::string>& KnownFormats() {
+  static const std::vector<std::string> kFormats = {"csv", "json"};
+  return kFormats;
+}
+
+const std::vector<std::string>& KnownTables() {
+  static const std::vector<std::string> kTables = {"op_summary", "op_statistic", "task_time", "api_statistic",
+                                                   "step_trace"};
+  return kTables;
+}
+
+ExportResult Export(const Profile& profile, const ExportOptions& options) {
+  return Exporter(profile, options).Run();
+}
+
+}  // namespace npuprof::analysis

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/pmu_columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/text.h"
+
+namespace npuprof::analysis {
+namespace {
+
+constexpr size_t kCounters = 8;
+
+const char* Prefix(CoreSide side) {
+  return side == CoreSide::kCube ? "aic" : "aiv";
+}
+
+std::string Unit(const Metric& metric) {
+  return metric.unit == "GB/s" || metric.unit == "KB" ? fmt::format("({})", metric.unit) : std::string();
+}
+
+}  // namespace
+
+PmuColumns::PmuColumns(const DeviceInfo& device, Diagnostics* diagnostics) : device_(device) {
+  AddSide(CoreSide::kCube, diagnostics);
+  const bool has_cube = !columns_.empty();
+  AddSide(CoreSide::kVector, diagnostics);
+  if (has_cube) Add(Kind::kCubeUtilization, CoreSide::kCube, "cube_utilization(%)");
+}
+
+const std::vector<uint32_t>& PmuColumns::events(CoreSide side) const {
+  return side == CoreSide::kCube ? device_.cube_events : device_.vector_events;
+}
+
+void PmuColumns::Add(Kind kind, CoreSide side, std::string name, const Metric* metric, size_t counter) {
+  columns_.push_back({kind, side, metric, counter});
+  names_.push_back(std::move(name));
+}
+
+void PmuColumns::AddSide(CoreSide side, Diagnostics* diagnostics) {
+  const bool cube = side == CoreSide::kCube;
+  const std::string& group_name = cube ? device_.cube_metrics : device_.vector_metrics;
+  const auto& list = events(side);
+  if (group_name.empty() || list.empty()) return;
+  const std::string prefix = Prefix(side);
+  const auto add_common = [&] {
+    Add(Kind::kTime, side, cube ? "aicore_time(us)" : "aiv_time(us)");
+    Add(Kind::kCycles, side, prefix + "_total_cycles");
+  };
+  if (group_name.starts_with("Custom")) {
+    add_common();
+    for (size_t i = 0; i < std::min(list.size(), kCounters); ++i) {
+      const auto& known = A2().events;
+      const auto it =
+          std::find_if(known.begin(), known.end(), [&](const auto& e) { return e.first == list[i]; });
+      Add(Kind::kCounter, side,
+          it != known.end() ? fmt::format("{}_{}", prefix, it->second)
+                            : fmt::format("{}_{:#x}", prefix, list[i]),
+          nullptr, i);
+    }
+    return;
+  }
+  const auto counted = [&](uint32_t event) {
+    const auto it = std::find(list.begin(), list.end(), event);
+    return it != list.end() && static_cast<size_t>(it - list.begin()) < kCounters;
+  };
+  bool known = false, complete = true;
+  std::vector<const Metric*> metrics;
+  for (const auto* groups : {&A2().groups, &A2().recorded}) {
+    if (known) break;
+    for (const auto& group : *groups) {
+      if ((cube ? group.cube.name : group.vector.name) != group_name) continue;
+      known = true;
+      for (const auto& metric : group.metrics) {
+        if (!(cube ? metric.cube : metric.vector)) continue;
+        const bool usable = std::all_of(metric.terms.begin(), metric.terms.end(),
+                                        [&](const auto& t) { return counted(t.event); }) &&
+                            (metric.per != Per::kEvent || counted(metric.per_event));
+        if (usable) metrics.push_back(&metric);
+        complete &= usable;
+      }
+    }
+  }
+  const std::string file = device_.directory + "/sample.json";
+  if (!known) {
+    diagnostics->Warn(file,
+                      fmt::format("metric group \"{}\" of {} cores is unknown; its counters are not shown",
+                                  group_name, cube ? "cube" : "vector"));
+    return;
+  }
+  if (!complete) {
+    diagnostics->Warn(file,
+                      fmt::format("the events listed for {} cores do not suffice for every metric of {}",
+                                  cube ? "cube" : "vector", group_name));
+  }
+  add_common();
+  for (const Metric* metric : metrics) {
+    if (!metric->time.empty()) {
+      Add(Kind::kMetricTime, side, fmt::format("{}_{}(us)", prefix, metric->time), metric);
+    }
+    Add(Kind::kMetric, side, fmt::format("{}_{}{}", prefix, metric->name, Unit(*metric)), metric);
+  }
+}
+
+double PmuColumns::Counter(const Row& row, CoreSide side, uint16_t event) const {
+  const auto& list = events(side);
+  const auto it = std::find(list.begin(), list.end(), event);
+  return it == list.end() ? 0 : static_cast<double>((*row.counters)[static_cast<size_t>(it - list.begin())]);
+}
+
+double PmuColumns::Value(const Row& row, CoreSide side, const Metric& metric) const {
+  if (!row.counters) return 0;
+  double sum = 0;
+  for (const auto& term : metric.terms) sum += Counter(row, side, term.event) * term.factor;
+  double divisor = 1;
+  switch (metric.per) {
+    case Per::kNone:
+      return sum;
+    case Per::kCycles:
+      divisor = row.cycles;
+      break;
+    case Per::kSeconds: {
+      const double mhz = side == CoreSide::kCube ? device_.cube_mhz : device_.vector_mhz;
+      divisor = mhz > 0 ? row.cycles / (mhz * 1e6) * std::exp2(33) : 0;
+      break;
+    }
+    case Per::kEvent:
+      divisor = Counter(row, side, metric.per_event);
+      break;
+  }
+  return divisor > 0 ? sum / divisor : 0;
+}
+
+std::vector<std::string> PmuColumns::Cells(const TaskPmu* pmu, const SideSum& side, const Operator& op,
+                                           double core_mhz, int64_t duration_ns) const {
+  if (!pmu) return std::vector<std::string>(columns_.size(), "N/A");
+  const auto row = [&](CoreSide which) {
+    Row out;
+    uint32_t blocks = 0;
+    if (which == pmu->side) {
+      out.raw_cycles = pmu->cycles;
+      out.counters = &pmu->counters;
+      blocks = op.block_num;
+    } else if (pmu->mixed && side.blocks > 0) {
+      out.raw_cycles = side.cycles;
+      out.counters = &side.counters;
+      blocks = op.mix_block_num;
+    } else {
+      return out;
+    }
+    out.cycles = static_cast<double>(out.raw_cycles);
+    const bool cube = which == CoreSide::kCube;
+    const unsigned cores = cube ? device_.cube_cores : device_.vector_cores;
+    const double mhz = core_mhz > 0 ? core_mhz : cube ? device_.cube_mhz : device_.vector_mhz;
+    if (blocks > 0 && cores > 0 && mhz > 0) {
+      const double rounds = (blocks + cores - 1) / cores;  // waves of blocks over the cores
+      out.microseconds = out.cycles / mhz / blocks * rounds;
+    }
+    return out;
+  };
+  const Row rows[2] = {row(CoreSide::kCube), row(CoreSide::kVector)};
+  std::vector<std::string> cells;
+  cells.reserve(columns_.size());
+  for (const auto& column : columns_) {
+    const Row& of = rows[column.side == CoreSide::kCube ? 0 : 1];
+    switch (column.kind) {
+      case Kind::kTime:
+        cells.push_back(Decimal(of.microseconds));
+        break;
+      case Kind::kCycles:
+        cells.push_back(std::to_string(of.raw_cycles));
+        break;
+      case Kind::kMetric: {
+        const double value = Value(of, column.side, *column.metric);
+        const bool whole = column.metric->unit == "count" || column.metric->unit == "operations";
+        cells.push_back(whole ? fmt::format("{:.0f}", value) : Decimal(value));
+        break;
+      }
+      case Kind::kMetricTime:
+        cells.push_back(Decimal(of.microseconds * Value(of, column.side, *column.metric)));
+        break;
+      case Kind::kCounter:
+        cells.push_back(std::to_string(of.counters ? (*of.counters)[column.counter] : 0));
+        break;
+      case Kind::kCubeUtilization: {
+        const double capacity =
+            device_.cube_mhz * device_.cube_cores * static_cast<double>(duration_ns) / 1000;
+        cells.push_back(fmt::format("{:.3f}", capacity > 0 ? of.cycles / capacity * 100 : 0.0));
+        break;
+      }
+    }
+  }
+  return cells;
+}
+
+}  // namespace npuprof::analysis

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/slices.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace npuprof::analysis {
+namespace {
+
+constexpr std::string_view kMark = ".slice_";
+
+// Only plain names with a plain number count: "x.slice_0.done" and "x.slice_0.complete" are markers.
+bool Split(std::string_view name, std::string_view* base, uint64_t* number) {
+  const size_t at = name.rfind(kMark);
+  if (at == std::string_view::npos || at == 0) return false;
+  const auto digits = name.substr(at + kMark.size());
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), *number);
+  if (digits.empty() || code != std::errc() || end != digits.data() + digits.size()) return false;
+  *base = name.substr(0, at);
+  return true;
+}
+
+}  // namespace
+
+SliceIndex::SliceIndex(const std::filesystem::path& root, const std::vector<std::string>& parts) {
+  namespace fs = std::filesystem;
+  for (const auto& part : parts) {
+    std::error_code error;
+    fs::directory_iterator it(root / part / "data", error), end;
+    for (; !error && it != end; it.increment(error)) {
+      std::error_code ignored;
+      if (!it->is_regular_file(ignored)) continue;
+      const std::string file = it->path().filename().string();
+      std::string_view base;
+      Slice slice;
+      if (!Split(file, &base, &slice.number)) continue;
+      slice.bytes = it->file_size(ignored);
+      if (ignored) continue;
+      slice.path = it->path();
+      slice.name = part + "/data/" + file;
+      slices_[part + "/data/" + std::string(base)].push_back(std::move(slice));
+    }
+  }
+  for (auto& [base, slices] : slices_) {
+    std::sort(slices.begin(), slices.end(),
+              [](const Slice& a, const Slice& b) { return a.number < b.number; });
+  }
+}
+
+const Slices& SliceIndex::Get(const std::string& base) const {
+  static const Slices kNone;
+  const auto it = slices_.find(base);
+  return it == slices_.end() ? kNone : it->second;
+}
+
+uint64_t TotalBytes(const Slices& slices) {
+  uint64_t total = 0;
+  for (const auto& slice : slices) total += slice.bytes;
+  return total;
+}
+
+}  // namespace npuprof::analysis

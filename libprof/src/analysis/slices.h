@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The raw record files: "<base>.slice_<n>", n counting from 0 and compared as a number.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace npuprof::analysis {
+
+struct Slice {
+  std::filesystem::path path;
+  std::string name;  ///< relative to the PROF directory
+  uint64_t number = 0;
+  uint64_t bytes = 0;
+};
+
+using Slices = std::vector<Slice>;  ///< in rising order of number
+
+/// All slices below the data directories of one PROF directory, by base ("host/data/aging.api_event.data").
+class SliceIndex {
+ public:
+  /// Scans `root`/<part>/data for each part. Unreadable or absent directories count as empty.
+  SliceIndex(const std::filesystem::path& root, const std::vector<std::string>& parts);
+
+  const std::map<std::string, Slices>& all() const { return slices_; }
+  /// Slices of one base; empty if there are none.
+  const Slices& Get(const std::string& base) const;
+
+ private:
+  std::map<std::string, Slices> slices_;
+};
+
+uint64_t TotalBytes(const Slices& slices);
+
+}  // namespace npuprof::analysis

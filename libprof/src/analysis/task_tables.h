@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables that have a row per task or sum tasks up: task_time, op_summary, op_statistic.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "analysis/dictionary.h"
+#include "analysis/pmu_columns.h"
+#include "analysis/task_view.h"
+#include "analysis/text.h"
+
+namespace npuprof::analysis {
+
+/// One row per task.
+class TaskTimeTable {
+ public:
+  explicit TaskTimeTable(const std::filesystem::path& path);
+  void Add(const TaskView& view, const StringPool& pool);
+  CsvFile& file() { return file_; }
+
+ private:
+  CsvFile file_;
+};
+
+/// One row per operator task. Tasks of a device come in order of their start.
+class OpSummaryTable {
+ public:
+  /// `columns` per device id; the header holds their union.
+  OpSummaryTable(const std::filesystem::path& path, const std::map<int, PmuColumns>& columns);
+  /// `pmu` is null if the task has no counters.
+  void Add(const TaskView& view, const TaskPmu* pmu, const SideSum& side, double core_mhz,
+           const StringPool& pool);
+  CsvFile& file() { return file_; }
+
+ private:
+  CsvFile file_;
+  const std::map<int, PmuColumns>& columns_;
+  std::vector<std::string> pmu_names_;
+  std::map<int, std::vector<size_t>> places_;  // column of a device -> column of the table
+  int device_ = -1;
+  int64_t previous_end_ns_ = 0;
+};
+
+/// Operators summed up by device, type and kind of core.
+class OpStatistic {
+ public:
+  void Add(const TaskView& view);
+  /// Writes the table, largest total first. Returns the rows.
+  uint64_t Write(const std::filesystem::path& path, const StringPool& pool) const;
+  bool empty() const { return sums_.empty(); }
+
+ private:
+  struct Sum {
+    uint64_t count = 0;
+    int64_t total = 0, min = INT64_MAX, max = 0;
+  };
+  std::map<std::tuple<int, uint32_t, uint32_t>, Sum> sums_;  // device, type, task type
+};
+
+}  // namespace npuprof::analysis

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exports of known directories against what the public analysis makes of them, cell by cell. Where its two
+// implementations differ, docs/compatibility.md says which side is taken.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "analysis/export.h"
+#include "csv.h"
+
+namespace npuprof::test {
+namespace {
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Row = std::map<std::string, std::string>;
+
+const fs::path kGolden = fs::path(NPUPROF_TEST_DATA) / "golden";
+
+class Golden : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const auto profile = analysis::Profile::Open(kGolden / GetParam());
+    analysis::ExportOptions options;
+    options.output = out_.path();
+    result_ = analysis::Export(profile, options);
+  }
+
+  Csv Ours(const std::string& table) const { return ReadCsv(FindExport(out_.path(), table)); }
+  Csv Theirs(const std::string& table, const std::string& side = "cpp") const {
+    return ReadCsv(kGolden / GetParam() / "expected" / (table + "." + side + ".csv"));
+  }
+  bool Has(const std::string& table) const {
+    return fs::exists(kGolden / GetParam() / "expected" / (table + ".cpp.csv"));
+  }
+
+  TemporaryDirectory out_;
+  analysis::ExportResult result_;
+};
+
+std::string Key(const Row& row, const std::vector<std::string>& columns) {
+  std::string key;
+  for (const auto& column : columns) key += row.at(column) + "|";
+  return key;
+}
+
+// Rows by key; the order of rows is no part of the published format.
+std::map<std::string, Row> ByKey(const Csv& csv, const std::vector<std::string>& columns) {
+  std::map<std::string, Row> rows;
+  for (const auto& row : csv.rows) {
+    EXPECT_TRUE(rows.emplace(Key(row, columns), row).second) << "two rows with " << Key(row, columns);
+  }
+  return rows;
+}
+
+void ExpectSameTable(const Csv& ours, const Csv& theirs, const std::vector<std::string>& key,
+                     const std::set<std::string>& except = {}) {
+  ASSERT_FALSE(theirs.rows.empty());
+  EXPECT_EQ(ours.header, theirs.header);
+  const auto our_rows = ByKey(ours, key), their_rows = ByKey(theirs, key);
+  ASSERT_EQ(our_rows.size(), their_rows.size());
+  for (const auto& [id, row] : their_rows) {
+    const auto found = our_rows.find(id);
+    ASSERT_NE(found, our_rows.end()) << "no row " << id;
+    for (const auto& [column, cell] : row) {
+      if (except.contains(column)) continue;
+      EXPECT_EQ(found->second.at(column), cell) << id << " " << column;
+    }
+  }
+}
+
+// COMMUNICATION rows sum a collective up; they are not made yet.
+Csv WithoutCollectives(Csv csv) {
+  std::erase_if(csv.rows, [](const Row& row) { return row.at("Task Type") == "COMMUNICATION"; });
+  return csv;
+}
+
+const std::vector<std::string> kTaskKey = {"Device_id", "Stream ID", "Task ID", "Task Start Time(us)"};
+const std::string kWait = "Task Wait Time(us)";
+
+TEST_P(Golden, OpSummaryEqualsCellByCell) {
+  ExpectSameTable(Ours("op_summary"), WithoutCollectives(Theirs("op_summary")), kTaskKey, {kWait});
+}
+
+TEST_P(Golden, TaskWaitTimeIsStartMinusTheEndBefore) {
+  const auto theirs = Theirs("op_summary", "python");
+  if (theirs.rows.size() != Ours("op_summary").rows.size()) {
+    ASSERT_EQ(GetParam(), "multi") << "only there rows of collectives stand between operators";
+    return;
+  }
+  const auto expected = ByKey(theirs, kTaskKey);
+  for (const auto& [id, row] : ByKey(Ours("op_summary"), kTaskKey)) {
+    ASSERT_TRUE(expected.contains(id)) << id;
+    EXPECT_EQ(std::stod(row.at(kWait)), std::stod(expected.at(id).at(kWait))) << id;
+  }
+}
+
+TEST_P(Golden, OpStatisticEqualsCellByCell) {
+  ExpectSameTable(Ours("op_statistic"), Theirs("op_statistic"), {"Device_id", "OP Type", "Core Type"});
+}
+
+TEST_P(Golden, TaskTimeEqualsCellByCell) {
+  ExpectSameTable(Ours("task_time"), Theirs("task_time"),
+                  {"Device_id", "stream_id", "task_id", "task_start(us)"});
+}
+
+TEST_P(Golden, ApiStatisticEqualsCellByCell) {
+  ExpectSameTable(Ours("api_statistic"), Theirs("api_statistic"), {"Level", "API Name"});
+}
+
+TEST_P(Golden, StepTraceEqualsCellByCellAndUnmarkedMomentsAreNotZero) {
+  if (!Has("step_trace")) {
+    EXPECT_TRUE(FindExport(out_.path(), "step_trace").empty()) << "no marks, no table";
+    return;
+  }
+  const std::vector<std::string> key = {"Device_id", "Model ID", "Iteration ID"};
+  const std::set<std::string> unmarked = {"FP Start(us)", "BP End(us)", "FP to BP Time(us)",
+                                          "Iteration Refresh(us)", "Data Aug Bound(us)"};
+  ExpectSameTable(Ours("step_trace"), Theirs("step_trace"), key, unmarked);
+  const auto expected = ByKey(Theirs("step_trace", "python"), key);
+  for (const auto& [id, row] : ByKey(Ours("step_trace"), key)) {
+    for (const auto& column : unmarked) EXPECT_EQ(row.at(column), expected.at(id).at(column)) << id << column;
+  }
+}
+
+TEST_P(Golden, NothingIsBrokenOrUnpaired) {
+  EXPECT_EQ(result_.broken_records, 0u);
+  for (const auto& device : result_.devices) {
+    EXPECT_EQ(device.unpaired, 0u);
+    EXPECT_EQ(device.task_starts, device.tasks);
+    EXPECT_EQ(device.task_ends, device.tasks);
+    EXPECT_EQ(device.pmu_matched, device.pmu_records);
+    EXPECT_GT(device.pmu_records, 0u);
+  }
+}
+
+constexpr unsigned kCann = 7, kHardware = 14;
+unsigned Layer(const json& event) {
+  return event.at("pid").get<uint64_t>() >> 5 & 31;
+}
+
+struct Trace {
+  std::multiset<std::string> metadata;
+  std::multiset<std::string> slices;  // without connection ids
+  std::multiset<std::string> links;   // hardware slice <- call
+  std::multiset<std::string> flows;   // end <- start
+  size_t loose_ends = 0;              // flow ends without a start
+};
+
+// Marks and collectives have flows and slices of their own, in layers that are not compared here.
+bool IsCompared(const json& event) {
+  const unsigned layer = Layer(event);
+  if (layer != kCann && layer != kHardware) return false;
+  if (event.value("cat", "") == "MsTx") return false;
+  const bool is_mark = layer == kHardware && event.at("ph") == "X" && !event.contains("cat") &&
+                       !event.at("args").contains("Task Type");
+  return !is_mark;
+}
+
+std::string Place(const json& event) {
+  return event.at("pid").dump() + " " + event.at("tid").dump() + " " + event.at("ts").get<std::string>();
+}
+
+Trace Digest(const json& events) {
+  Trace trace;
+  std::map<uint64_t, std::string> calls;
+  std::map<std::string, std::string> starts;
+  for (const auto& event : events) {
+    if (!IsCompared(event)) continue;
+    if (event.at("ph") == "X" && Layer(event) == kCann) {
+      calls[event.at("args").at("connection_id")] = event.at("name").get<std::string>() + " " + Place(event);
+    } else if (event.at("ph") == "s") {
+      EXPECT_TRUE(starts.emplace(event.at("id"), Place(event)).second)
+          << "two starts of flow " << event.at("id");
+      EXPECT_EQ(event.at("name"), "HostToDevice" + event.at("id").get<std::string>());
+    }
+  }
+  std::set<std::string> metadata;  // one process may be introduced several times
+  for (const auto& event : events) {
+    if (!IsCompared(event)) continue;
+    const std::string phase = event.at("ph");
+    if (phase == "M") {
+      metadata.insert(event.dump());
+    } else if (phase == "X") {
+      json slice = event;
+      slice["args"].erase("connection_id");
+      trace.slices.insert(slice.dump());
+      if (Layer(event) == kHardware && event.at("args").contains("connection_id")) {
+        const auto call = calls.find(event.at("args").at("connection_id").get<uint64_t>());
+        trace.links.insert(Place(event) + " " + event.at("name").get<std::string>() + " <- " +
+                           (call == calls.end() ? "nothing" : call->second));
+      }
+    } else if (phase == "f") {
+      EXPECT_EQ(event.at("bp"), "e");
+      EXPECT_EQ(event.at("name"), "HostToDevice" + event.at("id").get<std::string>());
+      const auto start = starts.find(event.at("id"));
+      if (start == starts.end()) {
+        ++trace.loose_ends;
+      } else {
+        trace.flows.insert(Place(event) + " <- " + start->second);
+      }
+    }
+  }
+  trace.metadata.insert(metadata.begin(), metadata.end());
+  return trace;
+}
+
+std::string Difference(const std::multiset<std::string>& ours, const std::multiset<std::string>& theirs) {
+  std::string text;
+  int shown = 0;
+  for (const auto& entry : theirs) {
+    if (ours.count(entry) < theirs.count(entry) && ++shown < 10) text += "missing " + entry + "\n";
+  }
+  for (const auto& entry : ours) {
+    if (ours.count(entry) > theirs.count(entry) && ++shown < 20) text += "extra   " + entry + "\n";
+  }
+  return text;
+}
+
+TEST_P(Golden, TimelineLayersEqualEventByEvent) {
+  std::ifstream ours_file(FindExport(out_.path(), "msprof", "json"));
+  std::ifstream theirs_file(kGolden / GetParam() / "expected" / "msprof.json");
+  const json ours_json = json::parse(ours_file), theirs_json = json::parse(theirs_file);
+  const Trace ours = Digest(ours_json), theirs = Digest(theirs_json);
+  ASSERT_FALSE(theirs.slices.empty());
+  ASSERT_FALSE(theirs.flows.empty());
+  EXPECT_EQ(ours_json.size(), result_.rows["timeline"]);
+  EXPECT_EQ(ours.loose_ends, 0u);
+  EXPECT_EQ(Difference(ours.metadata, theirs.metadata), "");
+  EXPECT_EQ(Difference(ours.slices, theirs.slices), "");
+  EXPECT_EQ(Difference(ours.links, theirs.links), "");
+  EXPECT_EQ(Difference(ours.flows, theirs.flows), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Directories, Golden, testing::Values("min", "full", "wrap", "multi"),
+                         [](const auto& test) { return test.param; });
+
+// Task ids that come round: which of the operators with one id ran is told by the batch.
+TEST(GoldenWrap, EveryBatchGetsItsOwnOperators) {
+  TemporaryDirectory out;
+  analysis::ExportOptions options;
+  options.output = out.path();
+  analysis::Export(analysis::Profile::Open(kGolden / "wrap"), options);
+  std::ifstream file(FindExport(out.path(), "msprof", "json"));
+  std::map<std::pair<int, int>, int> tasks;  // stream, batch
+  for (const auto& event : json::parse(file)) {
+    if (event.at("ph") == "X" && Layer(event) == kHardware) {
+      ++tasks[{event.at("tid").get<int>(), event.at("args").at("Batch Id").get<int>()}];
+    }
+  }
+  const std::map<std::pair<int, int>, int> expected = {{{3, 0}, 36}, {{3, 1}, 84}, {{8, 0}, 4},
+                                                       {{8, 1}, 4},  {{8, 2}, 4},  {{8, 3}, 3}};
+  EXPECT_EQ(tasks, expected);
+}
+
+}  // namespace
+}  // namespace npuprof::test
