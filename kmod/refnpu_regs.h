@@ -185,6 +185,8 @@
 #define REFNPU_QUEUE_DROPPED	0x40	/* 64: records dropped */
 #define REFNPU_QUEUE_WAKE	0x48	/* 64: interrupt once PRODUCER reaches this; 0: never */
 #define REFNPU_QUEUE_PERIOD_NS	0x50	/* 64: sampled channels: period in device nanoseconds */
+#define REFNPU_MIN_PERIOD_NS	1000ull
+#define REFNPU_MAX_PERIOD_NS	3600000000000ull
 #define REFNPU_QUEUE_GAP_COUNT	0x58	/* 64: records dropped since GAP_ACK */
 #define REFNPU_QUEUE_GAP_POSITION 0x60	/* 64: PRODUCER at the first of them */
 #define REFNPU_QUEUE_GAP_FIRST	0x68	/* 64: device clock of the first */

@@ -197,6 +197,14 @@ TEST(ModelTask, FieldsOutOfRangeAreRefused) {
   t = Task(NPUSIM_TASK_CUBE, 1);
   t.work.l2_hit_ppm = 1'000'001;
   EXPECT_EQ(d.Submit(t), -EINVAL);
+  t = Task(NPUSIM_TASK_CUBE, 1, 1, NPUSIM_MAX_CYCLES + 1);
+  EXPECT_EQ(d.Submit(t), -EINVAL);
+  t = Task(NPUSIM_TASK_AICPU, 1);
+  t.duration_ns = NPUSIM_MAX_DURATION_NS + 1;
+  EXPECT_EQ(d.Submit(t), -EINVAL);
+  t = Task(NPUSIM_TASK_SDMA, 1);
+  t.work.copy_bytes = NPUSIM_MAX_WORK + 1;
+  EXPECT_EQ(d.Submit(t), -EINVAL);
   EXPECT_EQ(d.Totals().submitted, 0u);
   npusim_model_config c = Defaults();
   c.cube_cores = 129;

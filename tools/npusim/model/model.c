@@ -213,8 +213,28 @@ uint64_t npusim_model_now(const struct npusim_model *m)
 	return m->now;
 }
 
+/* With these limits no time and no counter of a task overflows 64 bits. */
+static bool amounts_are_valid(const struct npusim_task *t)
+{
+	const struct npusim_work *w = &t->work;
+	const u64 amounts[] = {w->macs_fp16,	  w->macs_int8,	      w->vec_fp32,
+			       w->vec_fp16,	  w->vec_int32,	      w->vec_misc,
+			       w->scalar,	  w->read_bytes,      w->write_bytes,
+			       w->l1_read_bytes,  w->l0c_to_l1_bytes, w->ub_read_bytes,
+			       w->ub_write_bytes, w->copy_bytes};
+	u32 i;
+
+	for (i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
+		if (amounts[i] > NPUSIM_MAX_WORK)
+			return false;
+	}
+	return t->cycles <= NPUSIM_MAX_CYCLES && t->duration_ns <= NPUSIM_MAX_DURATION_NS;
+}
+
 static bool task_is_valid(const struct npusim_task *t)
 {
+	if (!amounts_are_valid(t))
+		return false;
 	switch (t->kind) {
 	case NPUSIM_TASK_MIX_AIC:
 	case NPUSIM_TASK_MIX_AIV:

@@ -99,6 +99,10 @@ enum npusim_dvpp {
 
 #define NPUSIM_LOCAL 0xffffffffu
 
+#define NPUSIM_MAX_WORK		10000000000000000ull /* of each field of struct npusim_work */
+#define NPUSIM_MAX_CYCLES	10000000000ull
+#define NPUSIM_MAX_DURATION_NS	1000000000000000ull
+
 /**
  * What a task does, summed over all its blocks. Of mixed kernels MACs and L1/L0 traffic fall to the cube cores,
  * element operations and UB traffic to the vector cores. Local traffic that is zero is derived: see

@@ -9,6 +9,7 @@
 #include "internal.h"
 
 #define MAX_SLOTS (1u << 22)
+#define MAX_PAGES (1u << 17) /* the largest queue in the smallest pages */
 
 struct queue *queue_for(struct npusim_model *m, u32 channel)
 {
@@ -270,7 +271,8 @@ static void enable(struct npusim_model *m, struct queue *q)
 	if (q->ctrl & REFNPU_QUEUE_ENABLE)
 		return;
 	if (!slot || *slot >= 0 || !memory_is_set(q, record_size(channel_of(q))) ||
-	    (sampled(channel_of(q)) && !q->period)) {
+	    (sampled(channel_of(q)) &&
+	     (q->period < REFNPU_MIN_PERIOD_NS || q->period > REFNPU_MAX_PERIOD_NS))) {
 		q->ctrl = REFNPU_QUEUE_ERROR;
 		return;
 	}
@@ -314,6 +316,8 @@ void queue_reset(struct npusim_model *m)
 
 static void set_page(struct queue *q, u64 address)
 {
+	if (q->page_index >= MAX_PAGES)
+		return;
 	if (q->page_index >= q->page_room) {
 		u32 room = q->page_room ? 2 * q->page_room : 64;
 		u64 *pages;
