@@ -137,6 +137,7 @@ TEST(Faults, ResetWhileStopWaits) {
   ASSERT_EQ(host->Submit(0, CubeTask(1, 1, 1800 * 10'000'000ull), &done), 0);
   while (Totals(*host).started == 0) std::this_thread::yield();
   EXPECT_EQ(profiler.Stop().straddling, 0u);
+  ASSERT_TRUE(done.WaitFor(1, 20 * kSecond));
   EXPECT_EQ(done.failed(), 1u);
 }
 

@@ -2,6 +2,8 @@
 #include "host/npusim_host.h"
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 
 #include "profiler.h"
@@ -133,6 +135,25 @@ TEST(Host, ManyThreadsSubmitAtOnce) {
   ASSERT_TRUE(done.WaitFor(4000, 60 * kSecond));
   EXPECT_EQ(Totals(*host, 0).ended, 2000u);
   EXPECT_EQ(Totals(*host, 1).ended, 2000u);
+}
+
+// A handler of the program must not find itself on a thread it does not know.
+TEST(Host, ThreadTakesNoSignals) {
+  ScopedHost host{Settings{}};
+  uint64_t threads = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    std::string line, name, blocked;
+    while (std::getline(status, line)) {
+      if (line.rfind("Name:", 0) == 0) name = line.substr(line.find_last_of("\t") + 1);
+      if (line.rfind("SigBlk:", 0) == 0) blocked = line.substr(line.find_last_of("\t") + 1);
+    }
+    if (name != "npusim") continue;
+    ++threads;
+    // All but KILL, STOP and the two that the C library keeps for itself.
+    EXPECT_EQ(std::stoull(blocked, nullptr, 16) | 1ull << 8 | 1ull << 18 | 3ull << 31, ~0ull);
+  }
+  EXPECT_EQ(threads, 1u);
 }
 
 }  // namespace

@@ -15,7 +15,9 @@ namespace {
 
 constexpr uint32_t kChipA2 = 5;
 
-bool EventKnown(npuprof_core_kind, __u16 event) { return npusim_model_event_known(event) != 0; }
+bool EventKnown(npuprof_core_kind, __u16 event) {
+  return npusim_model_event_known(event) != 0;
+}
 
 bool BelongsToWindow(uint32_t channel) {
   return channel == NPUPROF_CHANNEL_TASK_LOG || channel == NPUPROF_CHANNEL_TASK_PMU ||

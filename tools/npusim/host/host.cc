@@ -2,6 +2,7 @@
 #include "host/npusim_host.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 
 #include <algorithm>
@@ -143,7 +144,12 @@ Host::Impl::Impl(const Settings& settings) : settings_(settings) {
     device->driver = std::make_unique<Driver>(device->model, id, settings.faults);
     devices_.push_back(std::move(device));
   }
+  // Signals are the program's affair: none of its handlers runs on this thread.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   thread_ = std::thread([this] { Run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_setname_np(thread_.native_handle(), "npusim");
 }
 
