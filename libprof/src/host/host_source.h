@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "drain/drain.h"
+#include "drain/ledger.h"
+#include "host/queue.h"
+#include "trace/dictionary_file.h"
+#include "trace/manifest.h"
+#include "trace/record_file.h"
+
+namespace npuprof::host {
+
+/// Moves the queues of all threads into the files of host/data, one file per kind and persistence, and the
+/// dictionaries beside them. Lives until the collection is finished.
+class HostSource final : public drain::Source {
+ public:
+  /// @param epoch  of QueueSet::Open()
+  /// @param on_message  gets what a person should know about host records; called on the drain thread
+  HostSource(drain::Collection& collection, std::string host_data, uint32_t epoch,
+             drain::MessageHandler on_message);
+  ~HostSource() override;
+
+  drain::Progress Poll(const drain::Pass& pass) override;
+  std::chrono::nanoseconds Interval() const override { return std::chrono::milliseconds(20); }
+
+  /// Kinds with kept and lost records, number of threads, files. Drain thread, or any thread after Finish().
+  void Describe(trace::Manifest::Host* out) const;
+  void DescribeFiles(const std::string& root, std::vector<trace::FileReport>* out) const;
+
+ private:
+  struct Output;
+  struct Route {
+    Output* output;
+    drain::Ledger* ledger;
+  };
+
+  bool Take(const Entry& entry);
+  Route* Resolve(const Entry& entry, uint16_t level, uint32_t type);
+  std::string KindName(RecordClass record_class, uint16_t level, uint32_t type) const;
+  bool WriteDictionaries();
+
+  drain::Collection& collection_;
+  const std::string host_data_;
+  const uint32_t epoch_;
+  const drain::MessageHandler on_message_;
+  std::unordered_map<uint64_t, Route> routes_;
+  std::map<std::string, std::unique_ptr<Output>> outputs_;          // by file name
+  std::map<std::string, std::unique_ptr<drain::Ledger>> kinds_;     // by kind name
+  std::unordered_set<uint32_t> threads_;
+  trace::DictionaryFile texts_;
+  trace::DictionaryFile types_;
+  size_t next_text_ = 0;
+  size_t next_type_ = 0;
+};
+
+}  // namespace npuprof::host

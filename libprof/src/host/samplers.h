@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drain/drain.h"
+#include "drain/ledger.h"
+#include "trace/manifest.h"
+#include "trace/record_file.h"
+
+namespace npuprof::host {
+
+/// What is sampled, and how the file is called (host/data/<file>.slice_<k>).
+enum class Sample {
+  kProcessCpu,     ///< host_cpu.data: CPU time of each thread of this process
+  kProcessMemory,  ///< host_mem.data: memory of this process
+  kSystemCpu,      ///< host_sys_cpu.data: CPU time of the machine
+  kSystemMemory,   ///< host_sys_mem.data: memory of the machine
+};
+const char* SampleFileName(Sample sample);
+
+/// Appends the text of one sample taken at @p now_ns to @p out. @return false if /proc did not answer
+bool TakeSample(Sample sample, uint64_t now_ns, std::string* out);
+
+/// Samples once per period on the drain thread, for as long as the collection lives.
+class Sampler final : public drain::Source {
+ public:
+  Sampler(drain::Collection& collection, const std::string& host_data, Sample sample,
+          std::chrono::nanoseconds period);
+
+  drain::Progress Poll(const drain::Pass& pass) override;
+  std::chrono::nanoseconds Interval() const override { return period_; }
+  bool Periodic() const override { return true; }
+
+  /// Samples kept, and lost because no memory for them was left. Drain thread, or any thread after Finish().
+  trace::Manifest::Kind Describe() const;
+  trace::FileReport Report(const std::string& root) const { return file_.Report(root); }
+
+ private:
+  const Sample sample_;
+  const std::chrono::nanoseconds period_;
+  trace::RecordFile file_;
+  drain::Ledger ledger_;
+  uint64_t dropped_ = 0;
+  std::string text_;
+};
+
+}  // namespace npuprof::host
