@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "acl/acl_prof.h"
+#include "session/result.h"
+
+/// What to collect on which devices. The layout is that of the published library, whose internals some tools read.
+struct aclprofConfig {
+  uint32_t dev_nums;      ///< used entries of dev_ids, the host among them
+  uint32_t dev_ids[65];
+  int32_t metrics;        ///< aclprofAicoreMetrics
+  uint64_t data_types;
+};
+
+namespace npuprof {
+
+/// Stands for the host in device lists.
+inline constexpr uint32_t kHostDevice = 64;
+inline constexpr uint32_t kMaxDevices = 64;
+/// Always set in a configuration, so that data types are never 0.
+inline constexpr uint64_t kAicpuModel = 0x4000000000000000;
+/// All bits that a session accepts.
+inline constexpr uint64_t kKnownDataTypes = 0x4000000C0100FBFF;
+/// Any of these wants task times.
+inline constexpr uint64_t kTaskTimes =
+    ACL_PROF_TASK_TIME | ACL_PROF_TASK_TIME_L0 | ACL_PROF_TASK_TIME_L2 | ACL_PROF_TASK_TIME_L3;
+
+/// What a configuration asks for, without the host.
+struct Wanted {
+  std::vector<uint32_t> devices;
+  int metrics = ACL_AICORE_NONE;
+  uint64_t data_types = 0;
+};
+Wanted ToWanted(const aclprofConfig& config);
+
+/// Bits as they are stored: lower levels of task time and the iteration trace come with higher ones, statistics of
+/// calls exclude all else.
+uint64_t CompleteDataTypes(uint64_t data_types);
+
+/// Zero, and bits outside kKnownDataTypes, as Start and Stop refuse them.
+Result CheckDataTypes(uint64_t data_types);
+
+/// Living configurations, so that a pointer freed twice, or never made here, is refused instead of followed.
+/// Any thread.
+/// @param config  on success the new configuration
+Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const void* events, uint64_t data_types,
+                    uint32_t devices_present, aclprofConfig** config);
+Result DestroyConfig(const aclprofConfig* config);
+/// Copies a living configuration.
+Result CopyConfig(const aclprofConfig* config, aclprofConfig* copy);
+
+/// "0x807"
+std::string Hex(uint64_t value);
+
+}  // namespace npuprof

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/device_collector.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "host/clock.h"
+#include "npuprof_records.h"
+
+namespace npuprof {
+namespace {
+
+// Enough for 100 ms of a device that starts half a million tasks a second.
+constexpr uint32_t kTaskLogSlots = 1u << 17;
+constexpr uint32_t kTaskPmuSlots = 1u << 16;
+constexpr uint32_t kTrackSlots = 1u << 14;
+constexpr uint32_t kMemorySlots = 1u << 14;
+
+uint32_t Mhz(uint64_t hz) { return static_cast<uint32_t>((hz + 500'000) / 1'000'000); }
+
+uint64_t TicksToNs(uint64_t ticks, uint64_t hz) {
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(ticks) * 1'000'000'000u / (hz ? hz : 1));
+}
+
+}  // namespace
+
+Status DeviceCollector::Start(const Context& context, uint32_t id, std::unique_ptr<DeviceCollector>* out) {
+  std::unique_ptr<DeviceCollector> collector(new DeviceCollector(context, id));
+  collector->again_ = std::filesystem::exists(context.directory.device(id));
+  Status status = collector->Begin();
+  if (status.ok()) {
+    *out = std::move(collector);
+    return status;
+  }
+  if (collector->added_) {
+    const Status removed = context.collection.Remove(collector->source_);
+    // A source that may still be visited must live; this happens only behind a disk that hangs.
+    if (!removed.ok()) {
+      static_cast<void>(collector.release());
+      return status;
+    }
+  }
+  std::error_code ignored;
+  if (!collector->again_) std::filesystem::remove_all(context.directory.device(id), ignored);
+  return status;
+}
+
+DeviceCollector::~DeviceCollector() = default;
+
+Status DeviceCollector::Begin() {
+  if (Status status = device::DeviceSession::Open(context_.backend, id_, &session_); !status.ok()) return status;
+  const npuprof_query& query = session_->query();
+  description_.id = id_;
+  description_.backend = device::BackendName(context_.backend);
+  description_.simulated = (query.device_flags & NPUPROF_DEVICE_SIMULATED) != 0;
+  context_.files.bandwidth.microseconds_per_tick = query.clock_hz ? 1e6 / static_cast<double>(query.clock_hz) : 0;
+
+  if (Status status = context_.directory.AddDevice(id_); !status.ok()) return status;
+  if (Status status = AddRings(); !status.ok()) return status;
+  if (Status status = session_->Map(); !status.ok()) return status;
+  source_ = std::make_shared<device::DeviceSource>(*session_);
+  for (const auto& [ring, file] : routes_) source_->Route(ring, *file);
+  if (Status status = WriteMetadata(); !status.ok()) return status;
+
+  context_.collection.Add(source_);
+  added_ = true;
+  npuprof_control control = {};
+  if (Status status = session_->Start(&control); !status.ok()) return status;
+  description_.tasks.straddling_start = control.straddling;
+  return Status::Ok();
+}
+
+Status DeviceCollector::AddRing(npuprof_add_ring request, const char* kind, size_t file_record, bool stamp,
+                                trace::Converter convert) {
+  const char* channel = device::ChannelName(request.channel);
+  if (!session_->Has(request.channel)) {
+    context_.messages.Add(drain::Severity::kWarning,
+                          fmt::format("device {} has no channel {}; its data are not collected", id_, channel));
+    return Status::Ok();
+  }
+  unsigned ring = 0;
+  if (Status status = session_->AddRing(request, &ring); !status.ok()) return status;
+  std::lock_guard<std::mutex> lock(context_.files.mutex);
+  auto& file = context_.files.by_name[kind];
+  if (!file) {
+    trace::RecordSpec spec;
+    spec.directory = context_.directory.device_data(id_);
+    spec.name = trace::DeviceFileName(kind, id_);
+    spec.record_size = file_record;
+    spec.stamp_counter = stamp;
+    if (convert) {
+      spec.ring_record_size = sizeof(npuprof_rec_bandwidth);
+      spec.convert = convert;
+      spec.context = &context_.files.bandwidth;
+    }
+    file = std::make_unique<trace::RecordFile>(context_.collection, std::move(spec));
+  }
+  routes_[ring] = file.get();
+  return Status::Ok();
+}
+
+Status DeviceCollector::AddRings() {
+  const Plan& plan = context_.plan;
+  auto slots = [&](uint32_t fallback) { return context_.task_slots ? context_.task_slots : fallback; };
+  if (plan.tasks) {
+    Status status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TASK_LOG, slots(kTaskLogSlots)), "stars_soc",
+                            sizeof(npuprof_rec_task_log), true);
+    if (!status.ok()) return status;
+    status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TS_TRACK, slots(kTrackSlots)), "ts_track",
+                     sizeof(npuprof_rec_ts_track), false);
+    if (!status.ok()) return status;
+  }
+  if (plan.counters) {
+    npuprof_add_ring request = device::MakeRing(NPUPROF_CHANNEL_TASK_PMU, slots(kTaskPmuSlots));
+    request.cube_event_count = static_cast<uint8_t>(plan.cube_events.size());
+    request.vector_event_count = static_cast<uint8_t>(plan.vector_events.size());
+    std::copy(plan.cube_events.begin(), plan.cube_events.end(), request.cube_events);
+    std::copy(plan.vector_events.begin(), plan.vector_events.end(), request.vector_events);
+    const Status status = AddRing(request, "ffts_profile", sizeof(npuprof_rec_task_pmu), true);
+    if (!status.ok()) return status;
+  }
+  if (plan.memory_period.count() > 0) {
+    npuprof_add_ring request = device::MakeRing(NPUPROF_CHANNEL_HBM, kMemorySlots);
+    request.period_ns = static_cast<uint64_t>(plan.memory_period.count());
+    Status status = AddRing(request, "hbm", device::kBandwidthFileRecord, false, device::ConvertHbm);
+    if (!status.ok()) return status;
+    request.channel = NPUPROF_CHANNEL_LLC;
+    request.options = plan.llc_write ? 1 : 0;
+    status = AddRing(request, "llc", device::kBandwidthFileRecord, false, device::ConvertLlc);
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+Status DeviceCollector::WriteMetadata() {
+  const npuprof_query& query = session_->query();
+  device::ClockBracket bracket;
+  if (Status status = session_->Clock(&bracket); !status.ok()) return status;
+  source_->AddClock(bracket);
+  if (again_) return Status::Ok();  // the times of the first opening hold for the whole directory
+
+  trace::DeviceFacts facts;
+  facts.id = id_;
+  facts.clock_mhz = static_cast<double>(query.clock_hz) / 1e6;
+  facts.cube_mhz = facts.vector_mhz = Mhz(query.core_hz);
+  facts.cube_cores = query.cube_cores;
+  facts.vector_cores = query.vector_cores;
+  facts.ai_cpu_cores = query.aicpu_cores;
+  const auto& directory = context_.directory;
+  if (Status status = trace::WriteInfo(directory, context_.host, facts); !status.ok()) return status;
+  if (Status status = trace::WriteSample(directory, context_.plan.sample, id_); !status.ok()) return status;
+  if (Status status = trace::WriteStartInfo(directory, trace::Instant::Now(), id_); !status.ok()) return status;
+  // Both logs are about the middle of the bracket.
+  trace::HostStart host;
+  host.monotonic_raw_ns = bracket.host_ns;
+  host.cycles = host::CyclesAt(bracket.host_ns, host::ReadPair(), host::MeasureHz());
+  if (Status status = trace::WriteHostStart(directory, host, id_); !status.ok()) return status;
+  return trace::WriteDeviceStart(directory, id_, TicksToNs(bracket.device, query.clock_hz), bracket.device);
+}
+
+void DeviceCollector::Stop(std::chrono::nanoseconds patience) {
+  if (stopped_) return;
+  stopped_ = true;
+  auto complain = [&](const Status& status) { context_.messages.Add(drain::Severity::kError, status.text); };
+  npuprof_control control = {};
+  if (const Status status = session_->Stop(patience, &control); !status.ok()) complain(status);
+  npuprof_stats stats = {};
+  if (const Status status = session_->Stats(&stats); !status.ok()) complain(status);
+  device::ClockBracket bracket;
+  const Status clock = session_->Clock(&bracket);
+  if (!clock.ok()) complain(clock);
+  if (const Status status = trace::WriteEndInfo(context_.directory, trace::Instant::Now(), id_); !status.ok()) {
+    complain(status);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (clock.ok()) description_.clock.push_back({bracket.host_ns, bracket.device, bracket.width_ns});
+  description_.tasks.straddling_stop = control.straddling;
+  description_.tasks.started = stats.tasks_started;
+  description_.tasks.ended = stats.tasks_ended;
+  description_.driver.interrupts = stats.interrupts;
+  description_.driver.register_reads = stats.register_reads;
+  description_.driver.register_writes = stats.register_writes;
+  description_.driver.busy_ns = stats.busy_ns;
+}
+
+void DeviceCollector::Close() {
+  const auto patience = std::chrono::seconds(2);
+  const Status flushed = context_.collection.Flush(patience);
+  const Status removed = context_.collection.Remove(source_, patience);
+  if (!flushed.ok() || !removed.ok()) {
+    context_.messages.Add(drain::Severity::kWarning, flushed.ok() ? removed.text : flushed.text);
+    return;  // stays open until the session ends
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  description_ = DescribeLocked();
+  closed_ = true;
+  session_.reset();
+}
+
+trace::Manifest::Device DeviceCollector::Describe() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return DescribeLocked();
+}
+
+trace::Manifest::Device DeviceCollector::DescribeLocked() const {
+  if (closed_) return description_;
+  trace::Manifest::Device out = description_;
+  trace::Manifest::Device rings;
+  source_->Describe(&rings);
+  out.rings = std::move(rings.rings);
+  out.gaps = std::move(rings.gaps);
+  rings.clock.insert(rings.clock.end(), description_.clock.begin(), description_.clock.end());
+  out.clock = std::move(rings.clock);
+  return out;
+}
+
+}  // namespace npuprof

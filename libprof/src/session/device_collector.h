@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/status.h"
+#include "device/converters.h"
+#include "device/device_session.h"
+#include "device/device_source.h"
+#include "drain/drain.h"
+#include "session/messages.h"
+#include "session/plan.h"
+#include "trace/directory.h"
+#include "trace/manifest.h"
+#include "trace/metadata.h"
+#include "trace/record_file.h"
+
+namespace npuprof {
+
+/// The record files of one device directory. They outlive a collector, so that a device that is closed and opened
+/// again goes on in the same files.
+struct DeviceFiles {
+  mutable std::mutex mutex;  ///< by_name: the drain thread reports on the files meanwhile
+  std::map<std::string, std::unique_ptr<trace::RecordFile>> by_name;
+  device::BandwidthContext bandwidth;
+};
+
+/// One device in a session, from its opening to its closing. One control thread at a time, except Describe().
+class DeviceCollector {
+ public:
+  struct Context {
+    device::Backend backend;
+    const Plan& plan;
+    const trace::ProfDirectory& directory;
+    const trace::HostFacts& host;
+    drain::Collection& collection;
+    Messages& messages;
+    DeviceFiles& files;
+    uint32_t task_slots;  ///< 0: the defaults
+  };
+
+  /// Opens the device, writes its metadata and starts it; on failure nothing of it is left.
+  static Status Start(const Context& context, uint32_t id, std::unique_ptr<DeviceCollector>* out);
+  ~DeviceCollector();
+
+  /// Ends the window and waits up to @p patience for the ends of its tasks; all records are in the rings then.
+  void Stop(std::chrono::nanoseconds patience);
+  /// After Stop(), in a session that goes on: moves the rest into the files and gives the device back.
+  void Close();
+
+  /// Drain thread, or any thread after the collection is finished or Close().
+  trace::Manifest::Device Describe() const;
+  uint32_t id() const { return id_; }
+  bool stopped() const { return stopped_; }
+  bool simulated() const { return description_.simulated; }
+
+  /// In a forked child: gives back what the child holds of the device.
+  void AbandonInChild() { session_.reset(); }
+
+ private:
+  DeviceCollector(const Context& context, uint32_t id) : context_(context), id_(id) {}
+  Status Begin();
+  Status AddRings();
+  Status AddRing(npuprof_add_ring request, const char* file, size_t file_record, bool stamp,
+                 trace::Converter convert = nullptr);
+  Status WriteMetadata();
+  trace::Manifest::Device DescribeLocked() const;
+
+  const Context context_;
+  const uint32_t id_;
+  std::unique_ptr<device::DeviceSession> session_;
+  std::shared_ptr<device::DeviceSource> source_;
+  std::map<unsigned, trace::RecordFile*> routes_;
+  mutable std::mutex mutex_;             // description_ and closed_: the manifest is written while a device stops
+  trace::Manifest::Device description_;  // what is known beside rings, gaps and clocks
+  bool again_ = false;
+  bool added_ = false;
+  bool stopped_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace npuprof

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/manager.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "device/device_file.h"
+#include "host/dictionary.h"
+#include "host/queue.h"
+#include "session/log.h"
+#include "session/record_request.h"
+#include "trace/directory.h"
+
+namespace npuprof {
+namespace {
+
+constexpr size_t kMostPathBytes = 4095;
+constexpr size_t kMostSettingBytes = 256;
+
+Result RefuseInCallback(const char* function) {
+  return Result::Fail(code::kFailure,
+                      fmt::format("{} was called from a component's callback, which would wait for itself", function));
+}
+
+// A dictionary that another thread of the parent was changing must not reach the child half changed.
+void ForkPrepare() { host::Dictionary::Process().Lock(); }
+void ForkParent() { host::Dictionary::Process().Unlock(); }
+
+}  // namespace
+
+Manager& Manager::Process() {
+  // Never destroyed: the exit handler and late callers need it.
+  static Manager& manager = *new Manager;
+  return manager;
+}
+
+Manager::Mode Manager::mode() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return mode_;
+}
+
+const char* Manager::LastPath() const {
+  std::lock_guard<std::mutex> lock(facts_mutex_);
+  return paths_.empty() ? "" : paths_.back().c_str();
+}
+
+void Manager::LogAll(const std::vector<std::string>& texts) const {
+  for (const std::string& text : texts) LogError(text);
+}
+
+Result Manager::CheckMode(const char* function) const {
+  if (mode_ == Mode::kCommand) {
+    return Result::Fail(code::kAlreadyRun, fmt::format("{} while the npuprof command owns profiling of this process", function));
+  }
+  if (mode_ == Mode::kSubscribe) {
+    return Result::Fail(code::kApiConflict, fmt::format("{} while a model is subscribed; only one of both is possible", function));
+  }
+  return Result::Ok();
+}
+
+uint32_t Manager::DeviceCount(std::string* why) const {
+  device::Backend backend = device::Backend::kNone;
+  std::string reason;
+  if (const Status status = device::ChooseBackend(&backend, &reason); !status.ok()) {
+    *why = status.text;
+    return 0;
+  }
+  *why = reason;
+  return device::DeviceCount(backend);
+}
+
+Result Manager::Init(const char* path, size_t length) {
+  if (Components::InCallback()) return RefuseInCallback("aclprofInit");
+  const char* profiling_mode = std::getenv("PROFILING_MODE");
+  if (profiling_mode && std::strcmp(profiling_mode, "dynamic") == 0) {
+    return Result::Fail(code::kFeatureUnsupported, "aclprofInit with PROFILING_MODE=dynamic; unset it to use the interface");
+  }
+  if (!path) return Result::Fail(code::kInvalidParam, "the result path is NULL");
+  if (length == 0 || length > kMostPathBytes) {
+    return Result::Fail(code::kInvalidParam,
+                        fmt::format("the length of the result path is {}; allowed are 1 to {}", length, kMostPathBytes));
+  }
+  if (const size_t real = strnlen(path, kMostPathBytes + 1); real != length) {
+    return Result::Fail(code::kInvalidParam,
+                        fmt::format("the result path has {} bytes, but its length is given as {}", real, length));
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (Result result = CheckMode("aclprofInit"); !result.ok()) return result;
+  if (mode_ == Mode::kApi) {
+    return Result::Fail(code::kRepeatInitialize, "aclprofInit was called twice; call aclprofFinalize in between");
+  }
+  if (const Status status = trace::CheckOutputPath(path); !status.ok()) {
+    return Result::Fail(code::kInvalidFile, status.text);
+  }
+  output_ = trace::AbsolutePath(path);
+  mode_ = Mode::kApi;
+  LogAll(components_.Init());
+  return Result::Ok();
+}
+
+Result Manager::Finalize() {
+  if (Components::InCallback()) return RefuseInCallback("aclprofFinalize");
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (mode_ == Mode::kOff) return Result::Ok();
+  if (Result result = CheckMode("aclprofFinalize"); !result.ok()) return result;
+  Result result = StopSession(false);
+  LogAll(components_.Finalize());
+  settings_.Clear();
+  mode_ = Mode::kOff;
+  return result;
+}
+
+Result Manager::SetConfig(int type, const char* text, size_t length) {
+  if (Components::InCallback()) return RefuseInCallback("aclprofSetConfig");
+  if (type <= ACL_PROF_ARGS_MIN || type >= ACL_PROF_ARGS_MAX) {
+    return Result::Fail(code::kInvalidParam,
+                        fmt::format("setting {} does not exist; allowed are 1 and 3 to 16, one per call", type));
+  }
+  if (length > kMostSettingBytes) {
+    return Result::Fail(code::kInvalidParam, fmt::format("the text of {} has {} bytes; at most {} are possible",
+                                                         Settings::Name(type), length, kMostSettingBytes));
+  }
+  if (!text) return Result::Fail(code::kInvalidParam, fmt::format("the text of {} is NULL", Settings::Name(type)));
+  if (const size_t real = strnlen(text, kMostSettingBytes + 1); real != length) {
+    return Result::Fail(code::kInvalidParam, fmt::format("the text of {} has {} bytes, but its length is given as {}",
+                                                         Settings::Name(type), real, length));
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  Result result = settings_.Set(type, {text, length});
+  // The text of this one setting is judged as an argument, by publication.
+  if (!result.ok() && type == ACL_PROF_NTS_METRICS) result.code = code::kInvalidParam;
+  if (result.ok() && type == ACL_PROF_PATH && mode_ == Mode::kApi) output_ = trace::AbsolutePath(text);
+  return result;
+}
+
+Components::Command Manager::CommandFor(const Session& session) const {
+  return {session.data_types(), session.devices(), session.path(), session.SampleText()};
+}
+
+Result Manager::StartSession(const Wanted& wanted, const std::string& output) {
+  Session::Request request;
+  request.output = output;
+  request.index = ++starts_;
+  request.wanted = wanted;
+  request.settings = &settings_;
+  request.open_devices = open_devices_;
+  request.start_components = [this](const Session& session) {
+    {
+      // Components may ask for the path as soon as they are told to start.
+      std::lock_guard<std::mutex> lock(facts_mutex_);
+      paths_.push_back(session.path());
+    }
+    return components_.Start(CommandFor(session));
+  };
+  request.stop_components = [this](const Session& session) {
+    {
+      std::lock_guard<std::mutex> lock(facts_mutex_);
+      paths_.pop_back();
+    }
+    return components_.Stop(CommandFor(session));
+  };
+  if (Result result = Session::Start(std::move(request), &session_); !result.ok()) {
+    --starts_;
+    return result;
+  }
+  if (!handlers_installed_) {
+    handlers_installed_ = true;
+    std::atexit(&Manager::AtExit);
+    pthread_atfork(&ForkPrepare, &ForkParent, &Manager::ForkChild);
+  }
+  return Result::Ok();
+}
+
+Result Manager::StopSession(bool at_exit) {
+  if (!session_) return Result::Ok();
+  // While the process exits, components may be half gone; they learn nothing then.
+  if (!at_exit) LogAll(components_.Stop(CommandFor(*session_)));
+  Result result = session_->Stop();
+  session_.reset();
+  return result;
+}
+
+Result Manager::Start(const aclprofConfig* config) {
+  if (Components::InCallback()) return RefuseInCallback("aclprofStart");
+  std::lock_guard<std::mutex> lock(mutex_);
+  Wanted wanted;
+  if (config) {
+    aclprofConfig copy;
+    if (Result result = CopyConfig(config, &copy); !result.ok()) return result;
+    wanted = ToWanted(copy);
+  } else {
+    if (open_devices_.empty()) {
+      return Result::Fail(code::kInvalidParam, "aclprofStart without a configuration, and the program has no device open");
+    }
+    wanted.devices.assign(open_devices_.begin(), open_devices_.end());
+    wanted.metrics = ACL_AICORE_PIPE_UTILIZATION;
+    wanted.data_types =
+        CompleteDataTypes(ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS);
+  }
+  if (Result result = CheckDataTypes(wanted.data_types); !result.ok()) return result;
+  if (Result result = CheckMode("aclprofStart"); !result.ok()) return result;
+  if (session_) {
+    if (session_->data_types() != wanted.data_types) {
+      return Result::Fail(code::kInvalidConfig,
+                          fmt::format("a session with data types {:#x} runs already; data types {:#x} need aclprofStop first",
+                                      session_->data_types(), wanted.data_types));
+    }
+    return session_->AddDevices(wanted.devices, open_devices_);
+  }
+  const bool initialise = mode_ == Mode::kOff;
+  if (initialise) {
+    output_ = trace::AbsolutePath(settings_.Text(ACL_PROF_PATH).value_or("./"));
+    mode_ = Mode::kApi;
+    LogAll(components_.Init());
+  }
+  Result result = StartSession(wanted, output_);
+  if (!result.ok() && initialise) {
+    LogAll(components_.Finalize());
+    mode_ = Mode::kOff;
+  }
+  return result;
+}
+
+Result Manager::Stop(const aclprofConfig* config) {
+  if (Components::InCallback()) return RefuseInCallback("aclprofStop");
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (mode_ == Mode::kOff) return Result::Ok();
+  std::optional<uint64_t> data_types;
+  if (config) {
+    aclprofConfig copy;
+    if (Result result = CopyConfig(config, &copy); !result.ok()) return result;
+    data_types = copy.data_types;
+    if (Result result = CheckDataTypes(*data_types); !result.ok()) return result;
+  }
+  if (Result result = CheckMode("aclprofStop"); !result.ok()) return result;
+  if (!session_) return Result::Ok();
+  if (data_types && *data_types != session_->data_types()) {
+    return Result::Fail(code::kInvalidConfig,
+                        fmt::format("aclprofStop with data types {:#x}, but the session has {:#x}; it goes on", *data_types,
+                                    session_->data_types()));
+  }
+  return StopSession(false);
+}
+
+int32_t Manager::RegisterComponent(uint32_t module, ProfCommandHandle handle) {
+  return components_.Register(module, handle);
+}
+
+Result Manager::DeviceChanged(uint32_t id, bool open) {
+  if (Components::InCallback()) return RefuseInCallback("MsprofNotifySetDevice");
+  if (open) {
+    if (Result result = StartRecording(); !result.ok()) return result;
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!open) {
+    open_devices_.erase(id);
+    if (session_) session_->DeviceClosed(id);
+    return Result::Ok();
+  }
+  open_devices_.insert(id);
+  if (!session_) return Result::Ok();
+  if (mode_ == Mode::kCommand && record_all_devices_) return session_->AddDevices({id}, open_devices_);
+  return session_->DeviceOpened(id);
+}
+
+void Manager::ModelLoaded(uint32_t model, uint32_t device) {
+  std::lock_guard<std::mutex> lock(facts_mutex_);
+  models_[model] = device;
+}
+
+void Manager::ModelUnloaded(uint32_t model) {
+  std::lock_guard<std::mutex> lock(facts_mutex_);
+  models_.erase(model);
+}
+
+Result Manager::StartRecording() {
+  if (Components::InCallback()) return Result::Ok();
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (record_tried_ || mode_ != Mode::kOff) return Result::Ok();
+  std::optional<RecordRequest> request;
+  Result result = ReadRecordRequest(&request);
+  if (result.ok() && !request) return Result::Ok();
+  record_tried_ = true;
+  if (!result.ok()) return result;
+  mode_ = Mode::kCommand;
+  settings_ = request->settings;
+  record_all_devices_ = request->all_devices;
+  if (record_all_devices_) request->wanted.devices.assign(open_devices_.begin(), open_devices_.end());
+  LogAll(components_.Init());
+  result = StartSession(request->wanted, trace::AbsolutePath(request->output));
+  if (!result.ok()) {
+    LogAll(components_.Finalize());
+    settings_.Clear();
+    mode_ = Mode::kOff;
+  }
+  return result;
+}
+
+Result Manager::StopRecording() {
+  if (Components::InCallback()) return Result::Ok();
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (mode_ != Mode::kCommand) return Result::Ok();
+  Result result = StopSession(false);
+  LogAll(components_.Finalize());
+  settings_.Clear();
+  mode_ = Mode::kOff;
+  return result;
+}
+
+void Manager::AtExit() {
+  Manager& manager = Process();
+  // Somebody may have called exit() while another thread is inside and will never come back.
+  for (int i = 0; i < 200; ++i) {
+    if (manager.mutex_.try_lock()) {
+      if (const Result result = manager.StopSession(true); !result.ok()) LogError(result.text);
+      manager.mode_ = Mode::kOff;
+      manager.mutex_.unlock();
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  LogError("the process ends inside a profiling call; the last directory may be incomplete");
+}
+
+// The session belongs to the parent. Its objects are left alone, except that the child lets go of the devices.
+void Manager::ForkChild() {
+  Manager& manager = Process();
+  host::QueueSet::Process().ResetInChild();
+  host::Dictionary::Process().Unlock();
+  new (&manager.mutex_) std::mutex;
+  new (&manager.facts_mutex_) std::mutex;
+  if (manager.session_) {
+    manager.session_->AbandonInChild();
+    static_cast<void>(manager.session_.release());
+  }
+  manager.mode_ = Mode::kOff;
+  manager.open_devices_.clear();
+  manager.record_tried_ = true;
+}
+
+}  // namespace npuprof

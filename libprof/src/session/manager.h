@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "session/components.h"
+#include "session/config.h"
+#include "session/result.h"
+#include "session/session.h"
+#include "session/settings.h"
+
+namespace npuprof {
+
+/// The profiling state of the process: who owns profiling, where results go, settings, and at most one session.
+/// Any thread; one lock serialises everything. Functions follow the order of checks and the codes of the aclprof
+/// interface.
+class Manager {
+ public:
+  enum class Mode {
+    kOff,
+    kApi,        ///< aclprofInit() was called
+    kCommand,    ///< the npuprof command owns profiling
+    kSubscribe,  ///< a model is subscribed
+  };
+
+  static Manager& Process();
+
+  Result Init(const char* path, size_t length);
+  Result Finalize();
+  Result SetConfig(int type, const char* text, size_t length);
+  Result Start(const aclprofConfig* config);
+  Result Stop(const aclprofConfig* config);
+  /// Number of devices of this process; the reason why there are none goes to @p why.
+  uint32_t DeviceCount(std::string* why) const;
+
+  int32_t RegisterComponent(uint32_t module, ProfCommandHandle handle);
+  Result DeviceChanged(uint32_t id, bool open);
+
+  /// The model manager tells which models are on which device.
+  void ModelLoaded(uint32_t model, uint32_t device);
+  void ModelUnloaded(uint32_t model);
+
+  /// The runtime was initialised, or opens its first device: starts the session that the npuprof command asked for
+  /// through the environment (NPUPROF_RECORD_*), once per process.
+  Result StartRecording();
+  /// Ends it when the runtime ends.
+  Result StopRecording();
+
+  /// Directory of the running or last session, "" before the first; valid for ever.
+  const char* LastPath() const;
+  Mode mode() const;
+
+ private:
+  Manager() = default;
+  Result StartSession(const Wanted& wanted, const std::string& output);
+  Result StopSession(bool at_exit);
+  Components::Command CommandFor(const Session& session) const;
+  Result CheckMode(const char* function) const;
+  void LogAll(const std::vector<std::string>& texts) const;
+  static void AtExit();
+  static void ForkChild();
+
+  mutable std::mutex mutex_;
+  Mode mode_ = Mode::kOff;
+  std::string output_;
+  Settings settings_;
+  std::set<uint32_t> open_devices_;
+  std::unique_ptr<Session> session_;
+  Components components_;
+  unsigned starts_ = 0;
+  bool handlers_installed_ = false;
+  bool record_tried_ = false;
+  bool record_all_devices_ = false;
+
+  mutable std::mutex facts_mutex_;  // the two below, which callbacks may ask for and change
+  std::deque<std::string> paths_;
+  std::map<uint32_t, uint32_t> models_;  // device by model
+};
+
+}  // namespace npuprof

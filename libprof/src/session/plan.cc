@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/plan.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "metrics/metrics.h"
+#include "npuprof.h"
+
+namespace npuprof {
+namespace {
+
+constexpr uint32_t kDefaultHostHz = 50;
+
+std::string LevelName(uint64_t data_types) {
+  if (data_types & ACL_PROF_TASK_TIME_L3) return "l3";
+  if (data_types & ACL_PROF_TASK_TIME_L2) return "l2";
+  if (data_types & ACL_PROF_TASK_TIME) return "l1";
+  return "l0";
+}
+
+std::chrono::nanoseconds Period(uint32_t hz) { return std::chrono::nanoseconds(1'000'000'000 / hz); }
+
+Result PlanCounters(const Wanted& wanted, Plan* plan) {
+  if (!(wanted.data_types & ACL_PROF_AICORE_METRICS) || wanted.metrics == ACL_AICORE_NONE) return Result::Ok();
+  const MetricGroup* group = A2().Find(wanted.metrics);
+  if (!group) {
+    std::string known;
+    for (const auto& g : A2().groups) known += fmt::format("{} ({}), ", g.id, g.name);
+    return Result::Fail(code::kInvalidParam,
+                        fmt::format("counter group {} is not available on chip {}; allowed are {}255 (none)",
+                                    wanted.metrics, A2().name, known));
+  }
+  plan->counters = true;
+  plan->cube_events = group->cube.events;
+  plan->vector_events = group->vector.events;
+  auto& sample = plan->sample;
+  sample.cube = sample.vector = true;
+  sample.cube_metrics = group->cube.name;
+  sample.vector_metrics = group->vector.name;
+  sample.cube_events.assign(group->cube.events.begin(), group->cube.events.end());
+  sample.vector_events.assign(group->vector.events.begin(), group->vector.events.end());
+  return Result::Ok();
+}
+
+void PlanHost(const Settings& settings, Plan* plan) {
+  const std::pair<int, std::pair<const char*, host::Sample>> possible[] = {
+      {ACL_PROF_HOST_SYS, {"cpu", host::Sample::kProcessCpu}},
+      {ACL_PROF_HOST_SYS, {"mem", host::Sample::kProcessMemory}},
+      {ACL_PROF_HOST_SYS_USAGE, {"cpu", host::Sample::kSystemCpu}},
+      {ACL_PROF_HOST_SYS_USAGE, {"mem", host::Sample::kSystemMemory}},
+  };
+  for (const auto& [type, choice] : possible) {
+    if (settings.Has(type, choice.first)) plan->samples.push_back(choice.second);
+  }
+  for (const char* item : {"disk", "network", "osrt", "numa"}) {
+    if (settings.Has(ACL_PROF_HOST_SYS, item)) {
+      plan->not_collected.push_back(fmt::format("ACL_PROF_HOST_SYS {} is not collected", item));
+    }
+  }
+  plan->host_period = Period(settings.Hz(ACL_PROF_HOST_SYS_USAGE_FREQ).value_or(kDefaultHostHz));
+  plan->sample.host_sys_pid = static_cast<uint32_t>(getpid());
+}
+
+void PlanMemory(const Settings& settings, Plan* plan) {
+  const auto hz = settings.Hz(ACL_PROF_SYS_HARDWARE_MEM_FREQ);
+  const auto mode = settings.Text(ACL_PROF_LLC_MODE);
+  if (!hz) {
+    if (mode) plan->not_collected.push_back("ACL_PROF_LLC_MODE has no effect without ACL_PROF_SYS_HARDWARE_MEM_FREQ");
+    return;
+  }
+  plan->memory_period = Period(*hz);
+  plan->llc_write = mode == "write";
+  plan->sample.llc = plan->llc_write ? "write" : "read";
+  plan->sample.hbm_events = "read,write";
+}
+
+// Named in the manifest rather than refused: existing programs ask for them on every device.
+void NoteWhatIsNotCollected(uint64_t data_types, const Settings& settings, Plan* plan) {
+  const std::pair<uint64_t, const char*> bits[] = {
+      {ACL_PROF_AICPU, "ACL_PROF_AICPU: begin and end of AI CPU tasks are in the task log, their inner phases are not "
+                       "collected"},
+      {ACL_PROF_L2CACHE, "ACL_PROF_L2CACHE: L2 cache events are not collected"},
+      {ACL_PROF_API_STATS, "ACL_PROF_API_STATS: every call is collected instead of statistics made while running"},
+  };
+  for (const auto& [bit, text] : bits) {
+    if (data_types & bit) plan->not_collected.emplace_back(text);
+  }
+  for (int type : {ACL_PROF_STORAGE_LIMIT, ACL_PROF_SYS_IO_FREQ, ACL_PROF_SYS_INTERCONNECTION_FREQ, ACL_PROF_DVPP_FREQ,
+                   ACL_PROF_SYS_MEM_SERVICEFLOW}) {
+    if (const auto text = settings.Text(type)) {
+      plan->not_collected.push_back(fmt::format("{} '{}' is accepted but has no effect yet", Settings::Name(type), *text));
+    }
+  }
+}
+
+}  // namespace
+
+Result MakePlan(const Wanted& wanted, const Settings& settings, Plan* plan) {
+  plan->data_types = wanted.data_types;
+  plan->sample.level = LevelName(wanted.data_types);
+  if (Result counters = PlanCounters(wanted, plan); !counters.ok()) return counters;
+  plan->tasks = plan->counters || (wanted.data_types & (kTaskTimes | ACL_PROF_TRAINING_TRACE | ACL_PROF_AICPU |
+                                                        ACL_PROF_MSPROFTX)) != 0;
+  PlanMemory(settings, plan);
+  PlanHost(settings, plan);
+  NoteWhatIsNotCollected(wanted.data_types, settings, plan);
+  return Result::Ok();
+}
+
+uint32_t TaskRingSlots(uint32_t fallback, std::vector<std::string>* warnings) {
+  const char* text = std::getenv("NPUPROF_RING_RECORDS");
+  if (!text || !*text) return fallback;
+  uint32_t slots = 0;
+  const char* end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, slots);
+  if (error == std::errc() && stop == end && std::has_single_bit(slots) && slots >= NPUPROF_MIN_SLOTS &&
+      slots <= NPUPROF_MAX_SLOTS) {
+    return slots;
+  }
+  warnings->push_back(fmt::format("NPUPROF_RING_RECORDS is '{}'; allowed is a power of two from {} to {}; taken is {}",
+                                  text, NPUPROF_MIN_SLOTS, NPUPROF_MAX_SLOTS, fallback));
+  return fallback;
+}
+
+}  // namespace npuprof

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/samplers.h"
+#include "session/config.h"
+#include "session/result.h"
+#include "session/settings.h"
+#include "trace/metadata.h"
+
+namespace npuprof {
+
+/// What data types, counter group and settings come to: rings per device, samplers, the contents of sample.json.
+struct Plan {
+  uint64_t data_types = 0;
+
+  // Rings of every device.
+  bool tasks = false;     ///< task_log and ts_track
+  bool counters = false;  ///< task_pmu, with the events below
+  std::vector<uint16_t> cube_events, vector_events;
+  std::chrono::nanoseconds memory_period{0};  ///< HBM and LLC; 0: off
+  bool llc_write = false;
+
+  // Samplers of the host.
+  std::vector<host::Sample> samples;
+  std::chrono::nanoseconds host_period{0};
+
+  trace::SampleFacts sample;
+  /// What was asked for and is not collected, one sentence each.
+  std::vector<std::string> not_collected;
+};
+
+/// kInvalidParam: the counter group is unknown or the chip lacks it. kFailure: the chip lacks a data type.
+Result MakePlan(const Wanted& wanted, const Settings& settings, Plan* plan);
+
+/// Slots of the rings of tasks, as NPUPROF_RING_RECORDS says it or by default. A value that is no power of two
+/// from 16 to 4194304 is replaced by the default, and a sentence saying so is appended to @p warnings.
+uint32_t TaskRingSlots(uint32_t fallback, std::vector<std::string>* warnings);
+
+}  // namespace npuprof

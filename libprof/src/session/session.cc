@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "host/queue.h"
+#include "session/version.h"
+
+namespace npuprof {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Tasks of the window may run on for so long after Stop; later ends are missing and counted.
+constexpr seconds kTaskPatience{5};
+constexpr seconds kFinishPatience{30};
+// 64 MiB.
+constexpr size_t kQueueSegments = 256;
+
+size_t QueueSegments(Messages* messages) {
+  const char* text = std::getenv("NPUPROF_HOST_RING_MB");
+  if (!text || !*text) return kQueueSegments;
+  char* end = nullptr;
+  const unsigned long mb = std::strtoul(text, &end, 10);
+  if (*end == '\0' && mb >= 1 && mb <= 4096) return mb * (size_t{1} << 20) / host::Segment::kBytes;
+  messages->Add(drain::Severity::kWarning,
+                fmt::format("NPUPROF_HOST_RING_MB is '{}'; allowed is 1 to 4096; taken is 64", text));
+  return kQueueSegments;
+}
+
+std::string CommandLine() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+int32_t Rank() {
+  const char* text = std::getenv("RANK_ID");
+  if (!text || !*text) return -1;
+  char* end = nullptr;
+  const long rank = std::strtol(text, &end, 10);
+  return *end == '\0' && rank >= 0 && rank <= INT32_MAX ? static_cast<int32_t>(rank) : -1;
+}
+
+Result FromStatus(const Status& status) {
+  return Result::Fail(status.kind == ErrorKind::kPath || status.kind == ErrorKind::kIo ? code::kInvalidFile : code::kFailure,
+                      status.text);
+}
+
+}  // namespace
+
+/// Rewrites the manifest once a second, so that a run that is killed still tells what it kept.
+class Session::ManifestWriter final : public drain::Source {
+ public:
+  explicit ManifestWriter(Session& session) : session_(session) {}
+  std::chrono::nanoseconds Interval() const override { return seconds(1); }
+  bool Periodic() const override { return true; }
+  drain::Progress Poll(const drain::Pass& pass) override {
+    if (pass.final) return {};  // the complete one follows
+    if (const Status status = trace::WriteManifest(session_.directory_, session_.Describe()); !status.ok()) {
+      session_.messages_.Add(drain::Severity::kError, status.text);
+    }
+    return {};
+  }
+
+ private:
+  Session& session_;
+};
+
+Session::~Session() {
+  if (host_open_) host::QueueSet::Process().Close();
+  if (collection_ && !finished_) static_cast<void>(collection_->Finish(seconds(1)));
+}
+
+Result Session::Start(Request request, std::unique_ptr<Session>* out) {
+  std::unique_ptr<Session> session(new Session);
+  session->wanted_ = request.wanted;
+  if (Result result = session->Begin(request); !result.ok()) return result;
+  *out = std::move(session);
+  return Result::Ok();
+}
+
+Result Session::Begin(const Request& request) {
+  const uint64_t begin = host::MonotonicRawNs();
+  command_line_ = CommandLine();
+  if (Result result = MakePlan(wanted_, *request.settings, &plan_); !result.ok()) return result;
+  for (const std::string& text : plan_.not_collected) messages_.Add(drain::Severity::kWarning, text);
+
+  std::string reason;
+  if (const Status status = device::ChooseBackend(&backend_, &reason); !status.ok()) return FromStatus(status);
+  messages_.Add(drain::Severity::kInfo, fmt::format("device backend {}: {}", device::BackendName(backend_), reason));
+  std::vector<std::string> warnings;
+  task_slots_ = TaskRingSlots(0, &warnings);
+
+  const auto options = drain::Options::FromEnvironment(&warnings);
+  for (const std::string& text : warnings) messages_.Add(drain::Severity::kWarning, text);
+  if (Result result = BeginDirectory(request); !result.ok()) return result;
+
+  Status status;
+  collection_ = drain::Drain::Process().Open(
+      options, [this](drain::Severity severity, const std::string& text) { messages_.Add(severity, text); }, &status);
+  if (!collection_) {
+    Undo(false, request);
+    return Result::Fail(code::kFailure, status.text);
+  }
+  const uint32_t epoch = host::QueueSet::Process().Open(QueueSegments(&messages_));
+  if (epoch == 0) {
+    Undo(false, request);
+    return Result::Fail(code::kFailure, "there is no memory for host records; NPUPROF_HOST_RING_MB sets how much is asked for");
+  }
+  host_open_ = true;
+  host_source_ = std::make_shared<host::HostSource>(
+      *collection_, directory_.host_data(), epoch,
+      [this](drain::Severity severity, const std::string& text) { messages_.Add(severity, text); });
+  AddHostSources();
+  if (request.start_components) {
+    for (const std::string& text : request.start_components(*this)) messages_.Add(drain::Severity::kWarning, text);
+  }
+  if (Result result = StartDevices(request); !result.ok()) {
+    Undo(true, request);
+    return result;
+  }
+  // Last of all: from here on the drain thread describes the session, what it reads no longer changes until the
+  // collection is finished, or has a lock.
+  start_ns_ = host::MonotonicRawNs() - begin;
+  manifest_writer_ = std::make_shared<ManifestWriter>(*this);
+  collection_->Add(manifest_writer_);
+  return Result::Ok();
+}
+
+Result Session::BeginDirectory(const Request& request) {
+  if (const Status status = trace::PrepareOutputDirectory(request.output); !status.ok()) return FromStatus(status);
+  if (const Status status = trace::ProfDirectory::Create(request.output, request.index, &directory_); !status.ok()) {
+    return FromStatus(status);
+  }
+  host_ = trace::HostFacts::Probe();
+  host_.cycle_mhz = host::MeasureHz() / 1e6;
+  host_.cann_version = kCannVersion;
+  host_.rank = Rank();
+  begin_ = trace::Instant::Now();
+  const host::ClockPair pair = host::ReadPair();
+  const trace::HostStart start{pair.monotonic_raw_ns, pair.cycles};
+  for (const Status& status :
+       {trace::WriteInfo(directory_, host_, std::nullopt), trace::WriteSample(directory_, plan_.sample, std::nullopt),
+        trace::WriteStartInfo(directory_, begin_, std::nullopt), trace::WriteHostStart(directory_, start, std::nullopt),
+        trace::WriteManifest(directory_, Describe())}) {
+    if (!status.ok()) {
+      Undo(false, request);
+      return FromStatus(status);
+    }
+  }
+  return Result::Ok();
+}
+
+void Session::AddHostSources() {
+  collection_->Add(host_source_);
+  for (host::Sample sample : plan_.samples) {
+    samplers_.push_back(
+        std::make_shared<host::Sampler>(*collection_, directory_.host_data(), sample, plan_.host_period));
+    collection_->Add(samplers_.back());
+  }
+}
+
+Result Session::StartDevices(const Request& request) {
+  Result last = Result::Ok();
+  bool any = false;
+  for (uint32_t id : wanted_.devices) {
+    if (!request.open_devices.contains(id)) continue;
+    if (Result result = StartDevice(id); result.ok()) {
+      any = true;
+    } else {
+      last = std::move(result);
+    }
+  }
+  if (any || last.ok()) return Result::Ok();
+  return last;
+}
+
+Result Session::StartDevice(uint32_t id) {
+  if (backend_ == device::Backend::kNone) return Result::Ok();
+  DeviceFiles* files = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(collectors_mutex_);
+    files = &device_files_[id];
+    for (const auto& collector : collectors_) {
+      if (collector->id() == id && !collector->stopped()) return Result::Ok();
+    }
+  }
+  std::unique_ptr<DeviceCollector> collector;
+  const Status status = DeviceCollector::Start(
+      {backend_, plan_, directory_, host_, *collection_, messages_, *files, task_slots_}, id, &collector);
+  if (!status.ok()) {
+    messages_.Add(drain::Severity::kError, status.text);
+    return Result::Fail(code::kFailure, status.text);
+  }
+  std::lock_guard<std::mutex> lock(collectors_mutex_);
+  collectors_.push_back(std::move(collector));
+  return Result::Ok();
+}
+
+void Session::Undo(bool components_started, const Request& request) {
+  if (components_started && request.stop_components) static_cast<void>(request.stop_components(*this));
+  if (host_open_) host::QueueSet::Process().Close();
+  host_open_ = false;
+  if (collection_) static_cast<void>(collection_->Finish(seconds(1)));
+  finished_ = true;
+  // Made by this start and told to nobody.
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_.path(), ignored);
+}
+
+bool Session::Lists(uint32_t id) const {
+  return std::find(wanted_.devices.begin(), wanted_.devices.end(), id) != wanted_.devices.end();
+}
+
+Result Session::AddDevices(const std::vector<uint32_t>& devices, const std::set<uint32_t>& open_devices) {
+  Result worst = Result::Ok();
+  for (uint32_t id : devices) {
+    if (Lists(id)) continue;
+    wanted_.devices.push_back(id);
+    if (!open_devices.contains(id)) continue;
+    if (Result result = StartDevice(id); !result.ok()) worst = std::move(result);
+  }
+  return worst;
+}
+
+Result Session::DeviceOpened(uint32_t id) { return Lists(id) ? StartDevice(id) : Result::Ok(); }
+
+void Session::DeviceClosed(uint32_t id) {
+  DeviceCollector* closing = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(collectors_mutex_);
+    for (const auto& collector : collectors_) {
+      if (collector->id() == id && !collector->stopped()) closing = collector.get();
+    }
+  }
+  if (!closing) return;
+  closing->Stop(kTaskPatience);
+  closing->Close();
+}
+
+Result Session::Stop() {
+  const uint64_t begin = host::MonotonicRawNs();
+  const auto deadline = std::chrono::steady_clock::now() + kTaskPatience;
+  for (const auto& collector : collectors_) {
+    collector->Stop(std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), milliseconds(1)));
+  }
+  host::QueueSet::Process().Close();
+  host_open_ = false;
+  const trace::Instant end = trace::Instant::Now();
+
+  Result result = Result::Ok();
+  auto check = [&](const Status& status) {
+    if (status.ok()) return;
+    messages_.Add(drain::Severity::kError, status.text);
+    if (result.ok()) result = Result::Fail(code::kFailure, status.text);
+  };
+  check(collection_->Finish(kFinishPatience));
+  finished_ = true;
+  end_monotonic_raw_ns_ = end.monotonic_raw_ns;
+  check(trace::WriteEndInfo(directory_, end, std::nullopt));
+  // The rate of the counter is known better now than at the start.
+  host_.cycle_mhz = host::MeasureHz() / 1e6;
+  check(trace::WriteInfo(directory_, host_, std::nullopt));
+  complete_ = result.ok();
+  stop_ns_ = host::MonotonicRawNs() - begin;
+  check(trace::WriteManifest(directory_, Describe()));
+  return result;
+}
+
+trace::Manifest Session::Describe() const {
+  trace::Manifest manifest;
+  manifest.npuprof = kVersion;
+  manifest.pid = static_cast<uint32_t>(getpid());
+  manifest.command = command_line_;
+  manifest.data_types = wanted_.data_types;
+  manifest.complete = complete_;
+  manifest.window = {begin_.realtime_us, begin_.monotonic_raw_ns, end_monotonic_raw_ns_};
+  const std::string& root = directory_.path();
+  manifest.host.cycle_hz = static_cast<uint64_t>(host_.cycle_mhz * 1e6 + 0.5);
+  if (host_source_) {
+    host_source_->Describe(&manifest.host);
+    host_source_->DescribeFiles(root, &manifest.files);
+  }
+  for (const auto& sampler : samplers_) {
+    manifest.host.kinds.push_back(sampler->Describe());
+    manifest.files.push_back(sampler->Report(root));
+  }
+  {
+    std::lock_guard<std::mutex> lock(collectors_mutex_);
+    for (const auto& collector : collectors_) {
+      manifest.devices.push_back(collector->Describe());
+      manifest.cost.device_busy_ns += manifest.devices.back().driver.busy_ns;
+      manifest.simulated |= collector->simulated();
+    }
+    for (const auto& [id, files] : device_files_) {
+      std::lock_guard<std::mutex> files_lock(files.mutex);
+      for (const auto& [name, file] : files.by_name) manifest.files.push_back(file->Report(root));
+    }
+  }
+  std::erase_if(manifest.files, [](const trace::FileReport& file) { return file.slices == 0 && file.lost == 0; });
+  if (collection_) {
+    const drain::Cost cost = collection_->cost();
+    manifest.drain = {drain::PathName(collection_->path()), collection_->reason(), cost.staging_peak_bytes};
+    manifest.cost.drain_cpu_ns = cost.cpu_ns;
+    manifest.cost.wakeups = cost.wakeups;
+    manifest.cost.bytes_written = cost.bytes_written;
+  }
+  manifest.cost.start_ns = start_ns_;
+  manifest.cost.stop_ns = stop_ns_;
+  manifest.messages = messages_.All();
+  return manifest;
+}
+
+std::string Session::SampleText() const {
+  std::ifstream file(directory_.host() + "/sample.json");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void Session::AbandonInChild() {
+  for (const auto& collector : collectors_) collector->AbandonInChild();
+}
+
+}  // namespace npuprof

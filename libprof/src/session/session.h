@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "device/device_file.h"
+#include "drain/drain.h"
+#include "host/clock.h"
+#include "host/host_source.h"
+#include "host/samplers.h"
+#include "session/config.h"
+#include "session/device_collector.h"
+#include "session/messages.h"
+#include "session/plan.h"
+#include "session/result.h"
+#include "trace/directory.h"
+#include "trace/manifest.h"
+#include "trace/metadata.h"
+
+namespace npuprof {
+
+/// One PROF directory being filled, from its creation to its completion. One control thread at a time (the manager's
+/// lock); the drain thread works for it meanwhile.
+class Session {
+ public:
+  struct Request {
+    std::string output;               ///< directory in which PROF_* is made
+    unsigned index = 1;               ///< number of the run in the process
+    Wanted wanted;
+    const Settings* settings = nullptr;
+    std::set<uint32_t> open_devices;  ///< devices the program has open now
+    /// Called once host records are accepted and before devices start.
+    std::function<std::vector<std::string>(const Session&)> start_components;
+    /// Called if a start that got that far fails after all.
+    std::function<std::vector<std::string>(const Session&)> stop_components;
+  };
+
+  /// Starts everything; on failure nothing is left on disk. kInvalidFile, kInvalidParam or kFailure.
+  static Result Start(Request request, std::unique_ptr<Session>* out);
+  ~Session();
+
+  /// More devices for the list; those that are open start. @return of the worst device
+  Result AddDevices(const std::vector<uint32_t>& devices, const std::set<uint32_t>& open_devices);
+  /// The program opened or closes a device.
+  Result DeviceOpened(uint32_t id);
+  void DeviceClosed(uint32_t id);
+
+  /// Stops devices and host, completes the directory. The components have been stopped before.
+  Result Stop();
+
+  uint64_t data_types() const { return wanted_.data_types; }
+  const std::vector<uint32_t>& devices() const { return wanted_.devices; }
+  const std::string& path() const { return directory_.path(); }
+  /// Text of the host's sample.json.
+  std::string SampleText() const;
+
+  /// In a forked child: lets go of devices; the object is never used again.
+  void AbandonInChild();
+
+ private:
+  class ManifestWriter;
+
+  Session() = default;
+  Result Begin(const Request& request);
+  Result BeginDirectory(const Request& request);
+  Result StartDevices(const Request& request);
+  Result StartDevice(uint32_t id);
+  void Undo(bool components_started, const Request& request);
+  void AddHostSources();
+  trace::Manifest Describe() const;
+  bool Lists(uint32_t id) const;
+
+  // Order matters: files and sources are destroyed before the collection they belong to, which is finished then.
+  Messages messages_;
+  Wanted wanted_;
+  Plan plan_;
+  device::Backend backend_ = device::Backend::kNone;
+  uint32_t task_slots_ = 0;
+  trace::ProfDirectory directory_;
+  trace::HostFacts host_;
+  std::string command_line_;
+  trace::Instant begin_;
+  uint64_t end_monotonic_raw_ns_ = 0;
+  uint64_t start_ns_ = 0;
+  uint64_t stop_ns_ = 0;
+  bool complete_ = false;
+
+  std::unique_ptr<drain::Collection> collection_;
+  std::shared_ptr<host::HostSource> host_source_;
+  std::vector<std::shared_ptr<host::Sampler>> samplers_;
+  std::shared_ptr<ManifestWriter> manifest_writer_;
+  mutable std::mutex collectors_mutex_;  // the two below; the drain thread describes them
+  std::map<uint32_t, DeviceFiles> device_files_;
+  std::vector<std::unique_ptr<DeviceCollector>> collectors_;
+  bool host_open_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace npuprof

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "acl/acl_prof.h"
+#include "session/result.h"
+
+namespace npuprof {
+
+/// Settings of aclprofSetConfig() that hold from the next start on. Not thread-safe.
+class Settings {
+ public:
+  /// Checks @p text for @p type as the chip allows it and keeps it; a refused value changes nothing.
+  /// kInvalidParam: no such type. kInvalidConfig: the chip lacks it, or the text is not allowed.
+  Result Set(int type, std::string_view text);
+  void Clear() { values_.clear(); }
+
+  /// Unset, or set to "", gives nullopt.
+  std::optional<std::string> Text(int type) const;
+  /// The number of a frequency setting, in Hz.
+  std::optional<uint32_t> Hz(int type) const;
+  /// Whether the comma list of @p type has @p item.
+  bool Has(int type, std::string_view item) const;
+  /// Storage limit in MB, 0 for none.
+  uint64_t StorageLimitMb() const;
+
+  /// "ACL_PROF_SYS_IO_FREQ"
+  static const char* Name(int type);
+
+ private:
+  std::map<int, std::string> values_;
+};
+
+}  // namespace npuprof

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/components.h"
+
+#include <gtest/gtest.h>
+
+#include "acl/acl_prof.h"
+
+namespace npuprof {
+namespace {
+
+struct Told {
+  uint32_t module, type;
+  uint64_t bits;
+  std::vector<uint32_t> devices;
+};
+std::vector<Told> g_told;
+std::string g_path, g_sample;
+bool g_inside = false;
+int g_answer = 0;
+
+template <uint32_t kModule>
+int32_t Callback(uint32_t type, void* data, uint32_t length) {
+  EXPECT_EQ(type, PROF_CTRL_SWITCH);
+  EXPECT_EQ(length, sizeof(MsprofCommandHandle));
+  const auto* command = static_cast<const MsprofCommandHandle*>(data);
+  g_told.push_back({kModule, command->type, command->profSwitch,
+                    {command->devIdList, command->devIdList + command->devNums}});
+  EXPECT_EQ(command->modelId, PROF_INVALID_MODE_ID);
+  g_path.assign(command->params.path, command->params.pathLen);
+  g_sample.assign(command->params.profData, command->params.profDataLen);
+  g_inside = Components::InCallback();
+  return g_answer;
+}
+
+class ComponentsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    g_told.clear();
+    g_answer = 0;
+  }
+  void RegisterAll() {
+    // In no particular order.
+    components_.Register(36, Callback<36>);
+    components_.Register(MSPROF_MODULE_GE, Callback<MSPROF_MODULE_GE>);
+    components_.Register(MSPROF_MODULE_HCCL, Callback<MSPROF_MODULE_HCCL>);
+    components_.Register(MSPROF_MODULE_ASCENDCL, Callback<MSPROF_MODULE_ASCENDCL>);
+    components_.Register(MSPROF_MODULE_RUNTIME, Callback<MSPROF_MODULE_RUNTIME>);
+  }
+  std::vector<uint32_t> Order() {
+    std::vector<uint32_t> order;
+    for (const Told& told : g_told) order.push_back(told.module);
+    g_told.clear();
+    return order;
+  }
+  Components components_;
+  const Components::Command command_{0x807, {0, 1}, "/out/PROF_1", "{}"};
+};
+
+TEST_F(ComponentsTest, OrderIsThatOfThePublishedInterface) {
+  RegisterAll();
+  const std::vector<uint32_t> up = {7, 48, 45, 3, 36}, down = {45, 48, 7, 3, 36};
+  EXPECT_TRUE(components_.Init().empty());
+  EXPECT_EQ(Order(), up);
+  EXPECT_TRUE(components_.Start(command_).empty());
+  EXPECT_EQ(Order(), up);
+  EXPECT_TRUE(components_.Stop(command_).empty());
+  EXPECT_EQ(Order(), down);
+  EXPECT_TRUE(components_.Finalize().empty());
+  EXPECT_EQ(Order(), down);
+}
+
+TEST_F(ComponentsTest, AStartTellsBitsDevicesPathAndSettings) {
+  components_.Register(MSPROF_MODULE_RUNTIME, Callback<7>);
+  EXPECT_TRUE(components_.Start(command_).empty());
+  ASSERT_EQ(g_told.size(), 1u);
+  EXPECT_EQ(g_told[0].type, 1u);
+  EXPECT_EQ(g_told[0].bits, 0x807u);
+  EXPECT_EQ(g_told[0].devices, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(g_path, "/out/PROF_1");
+  EXPECT_EQ(g_sample, "{}");
+  EXPECT_TRUE(g_inside);
+  EXPECT_FALSE(Components::InCallback());
+}
+
+TEST_F(ComponentsTest, ALateComponentIsToldWhatItMissed) {
+  EXPECT_TRUE(components_.Init().empty());
+  components_.Register(3, Callback<3>);
+  ASSERT_EQ(g_told.size(), 1u);
+  EXPECT_EQ(g_told[0].type, 0u);
+  g_told.clear();
+  EXPECT_TRUE(components_.Start(command_).empty());
+  g_told.clear();
+  components_.Register(45, Callback<45>);
+  ASSERT_EQ(g_told.size(), 2u);
+  EXPECT_EQ(g_told[0].type, 0u);
+  EXPECT_EQ(g_told[1].type, 1u);
+  EXPECT_EQ(g_told[1].bits, 0x807u);
+  EXPECT_TRUE(components_.Stop(command_).empty());
+  EXPECT_TRUE(components_.Finalize().empty());
+  g_told.clear();
+  components_.Register(36, Callback<36>);
+  EXPECT_TRUE(g_told.empty());
+}
+
+TEST_F(ComponentsTest, TheSameCallbackIsKeptOnceAndNullIsRefused) {
+  EXPECT_EQ(components_.Register(7, Callback<7>), 0);
+  EXPECT_EQ(components_.Register(7, Callback<7>), 0);
+  EXPECT_EQ(components_.Register(7, Callback<3>), 0);
+  EXPECT_EQ(components_.Register(7, nullptr), MSPROF_ERROR_CONFIG_INVALID);
+  EXPECT_TRUE(components_.Init().empty());
+  EXPECT_EQ(g_told.size(), 2u);
+}
+
+TEST_F(ComponentsTest, ShapesAtTheLowestLevelRaiseItForTheSchedulersOnly) {
+  RegisterAll();
+  components_.Register(61, Callback<61>);
+  const Components::Command shapes{ACL_PROF_AICORE_SHAPE | ACL_PROF_TASK_TIME_L0, {0}, "", ""};
+  EXPECT_TRUE(components_.Start(shapes).empty());
+  for (const Told& told : g_told) {
+    EXPECT_EQ(told.bits, told.module == 45 || told.module == 61 ? 0x802u : 0x800u) << told.module;
+  }
+}
+
+TEST_F(ComponentsTest, AFailingCallbackIsNamed) {
+  components_.Register(45, Callback<45>);
+  g_answer = -7;
+  const auto failures = components_.Start(command_);
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0], "the callback of module 45 answered -7 to start; 0 is success");
+}
+
+}  // namespace
+}  // namespace npuprof

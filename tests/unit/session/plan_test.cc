@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/plan.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "metrics/metrics.h"
+#include "session/record_request.h"
+
+namespace npuprof {
+namespace {
+
+Plan MustPlan(uint64_t types, int metrics, const Settings& settings = {}) {
+  Plan plan;
+  const Result result = MakePlan({{0}, metrics, CompleteDataTypes(types)}, settings, &plan);
+  EXPECT_TRUE(result.ok()) << result.text;
+  return plan;
+}
+
+TEST(Plan, TaskTimesNeedTheTaskRingsAndCountersTheirEvents) {
+  Plan plan = MustPlan(ACL_PROF_ACL_API, ACL_AICORE_PIPE_UTILIZATION);
+  EXPECT_FALSE(plan.tasks);
+  EXPECT_FALSE(plan.counters);
+  plan = MustPlan(ACL_PROF_TASK_TIME_L0, ACL_AICORE_PIPE_UTILIZATION);
+  EXPECT_TRUE(plan.tasks);
+  EXPECT_FALSE(plan.counters);
+  plan = MustPlan(ACL_PROF_AICORE_METRICS, ACL_AICORE_PIPE_UTILIZATION);
+  EXPECT_TRUE(plan.tasks);
+  EXPECT_TRUE(plan.counters);
+  EXPECT_EQ(JoinEvents(plan.cube_events), "0x416,0x417,0x9,0x302,0xc,0x303,0x54,0x55");
+  EXPECT_EQ(JoinEvents(plan.vector_events), "0x8,0xa,0x9,0xb,0xc,0xd,0x54,0x55");
+  EXPECT_EQ(plan.sample.cube_metrics, "PipeUtilizationExct");
+  EXPECT_EQ(plan.sample.vector_metrics, "PipeUtilization");
+  EXPECT_TRUE(plan.sample.cube && plan.sample.vector);
+}
+
+TEST(Plan, TheGroupMattersOnlyWithItsBit) {
+  Plan plan;
+  const Settings none;
+  EXPECT_EQ(MakePlan({{0}, 99, ACL_PROF_TASK_TIME}, none, &plan).code, 0);
+  EXPECT_EQ(MakePlan({{0}, 7, ACL_PROF_AICORE_METRICS}, none, &plan).code, 100000);
+  EXPECT_EQ(MakePlan({{0}, -1, ACL_PROF_AICORE_METRICS}, none, &plan).code, 100000);
+  EXPECT_EQ(MakePlan({{0}, 0xff, ACL_PROF_AICORE_METRICS}, none, &plan).code, 0);
+  EXPECT_FALSE(plan.counters);
+  const Result refused = MakePlan({{0}, 7, ACL_PROF_AICORE_METRICS}, none, &plan);
+  EXPECT_NE(refused.text.find("counter group 7"), std::string::npos);
+  EXPECT_NE(refused.text.find("8 (MemoryAccess)"), std::string::npos) << refused.text;
+}
+
+TEST(Plan, LevelFollowsTheDeepestTaskTime) {
+  EXPECT_EQ(MustPlan(0x800, 255).sample.level, "l0");
+  EXPECT_EQ(MustPlan(0x2, 255).sample.level, "l1");
+  EXPECT_EQ(MustPlan(0x2000, 255).sample.level, "l2");
+  EXPECT_EQ(MustPlan(0x8000, 255).sample.level, "l3");
+}
+
+TEST(Plan, SettingsChooseSamplersAndTheRestIsNamed) {
+  Settings settings;
+  ASSERT_TRUE(settings.Set(ACL_PROF_SYS_HARDWARE_MEM_FREQ, "50").ok());
+  ASSERT_TRUE(settings.Set(ACL_PROF_LLC_MODE, "write").ok());
+  ASSERT_TRUE(settings.Set(ACL_PROF_HOST_SYS, "mem,cpu,disk").ok());
+  ASSERT_TRUE(settings.Set(ACL_PROF_HOST_SYS_USAGE_FREQ, "10").ok());
+  ASSERT_TRUE(settings.Set(ACL_PROF_DVPP_FREQ, "10").ok());
+  const Plan plan = MustPlan(ACL_PROF_L2CACHE, 255, settings);
+  EXPECT_EQ(plan.memory_period, std::chrono::milliseconds(20));
+  EXPECT_TRUE(plan.llc_write);
+  EXPECT_EQ(plan.sample.llc, "write");
+  EXPECT_EQ(plan.sample.hbm_events, "read,write");
+  EXPECT_EQ(plan.samples, (std::vector{host::Sample::kProcessCpu, host::Sample::kProcessMemory}));
+  EXPECT_EQ(plan.host_period, std::chrono::milliseconds(100));
+  std::string named;
+  for (const auto& text : plan.not_collected) named += text + '\n';
+  for (const char* wanted : {"disk", "ACL_PROF_DVPP_FREQ", "ACL_PROF_L2CACHE"}) {
+    EXPECT_NE(named.find(wanted), std::string::npos) << wanted << " is not in:\n" << named;
+  }
+  EXPECT_TRUE(MustPlan(ACL_PROF_TASK_TIME, 255).not_collected.empty());
+}
+
+TEST(Plan, RingSizesFromTheEnvironmentAreChecked) {
+  const std::pair<const char*, uint32_t> cases[] = {{"16", 16},   {"1024", 1024}, {"4194304", 4194304}, {"8", 77},
+                                                    {"1000", 77}, {"x", 77},      {"16x", 77},          {"8388608", 77}};
+  for (const auto& [text, slots] : cases) {
+    std::vector<std::string> warnings;
+    setenv("NPUPROF_RING_RECORDS", text, 1);
+    EXPECT_EQ(TaskRingSlots(77, &warnings), slots) << text;
+    EXPECT_EQ(warnings.size(), slots == 77 ? 1u : 0u) << text;
+  }
+  unsetenv("NPUPROF_RING_RECORDS");
+  std::vector<std::string> warnings;
+  EXPECT_EQ(TaskRingSlots(77, &warnings), 77u);
+  EXPECT_TRUE(warnings.empty());
+}
+
+class RecordRequestTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    for (const char* name : {"DIR", "TYPES", "METRICS", "DEVICES", "HOST"}) {
+      unsetenv((std::string("NPUPROF_RECORD_") + name).c_str());
+    }
+  }
+  void Set(const char* name, const char* value) { setenv((std::string("NPUPROF_RECORD_") + name).c_str(), value, 1); }
+  Result Read() { return ReadRecordRequest(&request_); }
+  std::optional<RecordRequest> request_;
+};
+
+TEST_F(RecordRequestTest, NothingIsAskedForWithoutADirectory) {
+  Set("TYPES", "0x7");
+  EXPECT_TRUE(Read().ok());
+  EXPECT_FALSE(request_.has_value());
+}
+
+TEST_F(RecordRequestTest, DefaultsAndAllVariables) {
+  Set("DIR", "/tmp/out");
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(request_->output, "/tmp/out");
+  EXPECT_EQ(request_->wanted.data_types, CompleteDataTypes(0x7));
+  EXPECT_EQ(request_->wanted.metrics, 1);
+  EXPECT_TRUE(request_->all_devices);
+  Set("TYPES", "0x801");
+  Set("METRICS", "Memory");
+  Set("DEVICES", "0,3");
+  Set("HOST", "cpu");
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(request_->wanted.data_types, CompleteDataTypes(0x801));
+  EXPECT_EQ(request_->wanted.metrics, 2);
+  EXPECT_FALSE(request_->all_devices);
+  EXPECT_EQ(request_->wanted.devices, (std::vector<uint32_t>{0, 3}));
+  EXPECT_TRUE(request_->settings.Has(ACL_PROF_HOST_SYS, "cpu"));
+}
+
+TEST_F(RecordRequestTest, WhatIsNotUnderstoodIsRefused) {
+  const std::pair<const char*, const char*> cases[] = {{"TYPES", "x"},   {"TYPES", "0x7z"},  {"TYPES", "0x10000"},
+                                                       {"METRICS", "Z"}, {"DEVICES", "0,,1"}, {"DEVICES", "64"},
+                                                       {"DEVICES", "-1"}, {"HOST", "gpu"}};
+  for (const auto& [name, value] : cases) {
+    Set("DIR", "/tmp/out");
+    Set(name, value);
+    EXPECT_FALSE(Read().ok()) << name << '=' << value;
+    EXPECT_FALSE(request_.has_value());
+    TearDown();
+  }
+}
+
+}  // namespace
+}  // namespace npuprof
