@@ -9,7 +9,7 @@ extern "C" {
 
 /**
  * Why the last aclprof* or Msprof* call of this thread was refused: one sentence that names the value and what
- * is allowed. The same sentence goes to the standard error stream unless NPUPROF_LOG=0.
+ * is allowed. The same sentence goes to the standard error stream, the first time only, unless NPUPROF_LOG=0.
  * @return text owned by the library, valid until the next call of this thread; "" if nothing was refused yet.
  *         Never NULL.
  */

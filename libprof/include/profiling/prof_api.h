@@ -120,6 +120,7 @@ MSVP_PROF_API int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandl
  * Tells that the process opened or is about to close a device. Called before the first task and after the
  * last. In a session that lists the device, collection on it starts or stops.
  * @param chipId ignored; @param deviceId id as in aclprofCreateConfig(), below 64
+ * The caller holds no lock that a component's callback takes.
  * @return 0; MSPROF_ERROR_CONFIG_INVALID for an id of 64 or more; MSPROF_ERROR if collection failed to start
  */
 MSVP_PROF_API int32_t MsprofNotifySetDevice(uint32_t chipId, uint32_t deviceId, bool isOpen);
@@ -128,8 +129,8 @@ MSVP_PROF_API int32_t MsprofNotifySetDevice(uint32_t chipId, uint32_t deviceId, 
  * Reports a record. The record is copied.
  * @param nonPersistentFlag 1: may be deleted when the storage limit is reached; 0: kept always. For
  *        node_basic_info it also tells dynamic (1) from static (0) operators
- * @return 0, also when nobody collects; MSPROF_ERROR_CONFIG_INVALID for NULL, a wrong length or magic;
- *         MSPROF_ERROR if the record was dropped (and counted)
+ * @return 0, also when nobody collects (arguments are not looked at then); MSPROF_ERROR_CONFIG_INVALID for NULL,
+ *         a wrong length or magic; MSPROF_ERROR if the record was dropped (and counted)
  */
 MSVP_PROF_API int32_t MsprofReportApi(uint32_t nonPersistentFlag, const struct MsprofApi *api);
 MSVP_PROF_API int32_t MsprofReportEvent(uint32_t nonPersistentFlag, const struct MsprofEvent *event);
@@ -158,8 +159,8 @@ MSVP_PROF_API int32_t MsprofRegTypeInfo(uint16_t level, uint32_t typeId, const c
 MSVP_PROF_API int32_t MsprofRegDataFormat(uint16_t level, uint32_t typeId, const char *dataFormat);
 
 /**
- * The number that stands for a text in records; the text goes into the dictionary of every session.
- * Takes a lock and may allocate: callers keep the number instead of asking anew.
+ * The number that stands for a text in records; the text goes into the dictionary of every session. Two texts
+ * never share a number. Takes a lock and may allocate: callers keep the number instead of asking anew.
  * @param length bytes of the text without a terminator
  * @return the number; 0 for NULL or length 0
  */
@@ -193,15 +194,18 @@ MSVP_PROF_API const char *MsprofGetPath(void);
 #define MSPROF_CTRL_INIT_DYNA        0xFFU
 
 /**
- * Called by the runtime when it is initialised. With ACL_ENV and the environment variable
- * PROFILER_SAMPLECONFIG set by a launching command, a session for the whole run starts here.
- * @param data, dataLen content that belongs to dataType; ignored for ACL_ENV
- * @return 0; MSPROF_ERROR_ACL_JSON_OFF for dataType 1 without profiling wanted; 3 for settings that are
- *         not understood; MSPROF_ERROR if the session failed to start
+ * Called by the runtime when it is initialised. If the npuprof command launched the program (environment variable
+ * NPUPROF_RECORD_DIR) a session for the whole run starts here; without this call it starts when the first device
+ * opens.
+ * @param dataType ACL_ENV and DYNA look at the environment, FINALIZE is MsprofFinalize(), ACL_JSON is not served
+ * @param data, dataLen content that belongs to dataType; ignored
+ * @return 0; MSPROF_ERROR_ACL_JSON_OFF for ACL_JSON; MSPROF_ERROR_CONFIG_INVALID for other types and for
+ *         variables that are not understood; MSPROF_ERROR if the session failed to start. The runtime goes on in
+ *         any case
  */
 MSVP_PROF_API int32_t MsprofInit(uint32_t dataType, void *data, uint32_t dataLen);
 
-/** Called by the runtime when it ends: stops the session that MsprofInit() started. @return 0 or 5 */
+/** Called by the runtime when it ends: stops the session that MsprofInit() started. @return 0 or MSPROF_ERROR */
 MSVP_PROF_API int32_t MsprofFinalize(void);
 
 #ifdef __cplusplus

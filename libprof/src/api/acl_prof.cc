@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "acl/acl_prof.h"
+
+#include <fmt/format.h>
+
+#include "api/message.h"
+#include "session/config.h"
+#include "session/manager.h"
+
+using npuprof::Manager;
+using npuprof::Result;
+using npuprof::api::Guarded;
+
+extern "C" {
+
+aclError aclprofInit(const char* profilerResultPath, size_t length) {
+  return Guarded([&] { return Manager::Process().Init(profilerResultPath, length); });
+}
+
+aclError aclprofFinalize(void) {
+  return Guarded([] { return Manager::Process().Finalize(); });
+}
+
+aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums, aclprofAicoreMetrics aicoreMetrics,
+                                   const aclprofAicoreEvents* aicoreEvents, uint64_t dataTypeConfig) {
+  aclprofConfig* config = nullptr;
+  Guarded([&] {
+    std::string why;
+    const uint32_t present = deviceNums ? Manager::Process().DeviceCount(&why) : 0;
+    if (deviceIdList && deviceNums && present == 0) {
+      return Result::Fail(npuprof::code::kInvalidParam,
+                          fmt::format("{} devices are listed, but this process has none: {}", deviceNums, why));
+    }
+    return npuprof::CreateConfig(deviceIdList, deviceNums, static_cast<int>(aicoreMetrics), aicoreEvents,
+                                 dataTypeConfig, present, &config);
+  });
+  return config;
+}
+
+aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig) {
+  return Guarded([&] { return npuprof::DestroyConfig(profilerConfig); });
+}
+
+aclError aclprofSetConfig(aclprofConfigType configType, const char* config, size_t configLength) {
+  return Guarded([&] { return Manager::Process().SetConfig(static_cast<int>(configType), config, configLength); });
+}
+
+aclError aclprofStart(const aclprofConfig* profilerConfig) {
+  return Guarded([&] { return Manager::Process().Start(profilerConfig); });
+}
+
+aclError aclprofStop(const aclprofConfig* profilerConfig) {
+  return Guarded([&] { return Manager::Process().Stop(profilerConfig); });
+}
+
+}  // extern "C"

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profiling/prof_api.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "api/message.h"
+#include "host/clock.h"
+#include "host/dictionary.h"
+#include "host/queue.h"
+#include "session/manager.h"
+
+using npuprof::Manager;
+using npuprof::Result;
+using npuprof::api::Answer;
+using npuprof::host::Dictionary;
+using npuprof::host::QueueSet;
+using npuprof::host::RecordClass;
+
+namespace {
+
+constexpr size_t kBatchBytes = 64 * sizeof(MsprofAdditionalInfo);
+
+bool HasMagic(const void* record) {
+  uint16_t magic;
+  std::memcpy(&magic, record, sizeof(magic));
+  return magic == MSPROF_DATA_HEAD_MAGIC_NUM;
+}
+
+// Common end of the reporting functions: no text is kept here, a drop is no place to spend time.
+int32_t Report(RecordClass record_class, uint32_t flag, const void* record) {
+  if (!record || !HasMagic(record)) return MSPROF_ERROR_CONFIG_INVALID;
+  return QueueSet::Process().Report(record_class, flag != 0, record) ? MSPROF_ERROR_NONE : MSPROF_ERROR;
+}
+
+int32_t AsMsprofCode(int code) {
+  if (code == 0) return MSPROF_ERROR_NONE;
+  return code == npuprof::code::kInvalidConfig || code == npuprof::code::kInvalidParam ? MSPROF_ERROR_CONFIG_INVALID
+                                                                                       : MSPROF_ERROR;
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t MsprofReportApi(uint32_t nonPersistentFlag, const struct MsprofApi* api) {
+  if (!QueueSet::Collecting()) return MSPROF_ERROR_NONE;
+  return Report(RecordClass::kApiEvent, nonPersistentFlag, api);
+}
+
+int32_t MsprofReportEvent(uint32_t nonPersistentFlag, const struct MsprofEvent* event) {
+  if (!QueueSet::Collecting()) return MSPROF_ERROR_NONE;
+  return Report(RecordClass::kApiEvent, nonPersistentFlag, event);
+}
+
+int32_t MsprofReportCompactInfo(uint32_t nonPersistentFlag, const void* data, uint32_t length) {
+  if (!QueueSet::Collecting()) return MSPROF_ERROR_NONE;
+  if (length != sizeof(MsprofCompactInfo)) return MSPROF_ERROR_CONFIG_INVALID;
+  return Report(RecordClass::kCompact, nonPersistentFlag, data);
+}
+
+int32_t MsprofReportAdditionalInfo(uint32_t nonPersistentFlag, const void* data, uint32_t length) {
+  if (!QueueSet::Collecting()) return MSPROF_ERROR_NONE;
+  if (length != sizeof(MsprofAdditionalInfo)) return MSPROF_ERROR_CONFIG_INVALID;
+  return Report(RecordClass::kAdditional, nonPersistentFlag, data);
+}
+
+int32_t MsprofReportBatchAdditionalInfo(uint32_t nonPersistentFlag, const void* data, uint32_t length) {
+  if (!QueueSet::Collecting()) return MSPROF_ERROR_NONE;
+  if (!data || length == 0 || length > kBatchBytes || length % sizeof(MsprofAdditionalInfo) != 0) {
+    return MSPROF_ERROR_CONFIG_INVALID;
+  }
+  const auto* record = static_cast<const MsprofAdditionalInfo*>(data);
+  const size_t count = length / sizeof(MsprofAdditionalInfo);
+  for (size_t i = 0; i < count; ++i) {
+    if (!HasMagic(&record[i])) return MSPROF_ERROR_CONFIG_INVALID;
+  }
+  int32_t result = MSPROF_ERROR_NONE;
+  for (size_t i = 0; i < count; ++i) {
+    if (!QueueSet::Process().Report(RecordClass::kAdditional, nonPersistentFlag != 0, &record[i])) result = MSPROF_ERROR;
+  }
+  return result;
+}
+
+size_t MsprofGetBatchReportMaxSize(uint32_t) { return kBatchBytes; }
+
+uint64_t MsprofSysCycleTime(void) { return npuprof::host::Cycles(); }
+
+int32_t MsprofRegTypeInfo(uint16_t level, uint32_t typeId, const char* typeName) {
+  constexpr size_t kMostBytes = 255;
+  if (!typeName || !*typeName || strnlen(typeName, kMostBytes + 1) > kMostBytes ||
+      std::strpbrk(typeName, "\r\n")) {
+    return Answer(MSPROF_ERROR_CONFIG_INVALID,
+                  "the name of a record type is NULL, empty, longer than 255 bytes or has a line break");
+  }
+  try {
+    Dictionary::Process().Name(level, typeId, typeName);
+    return MSPROF_ERROR_NONE;
+  } catch (...) {
+    return Answer(MSPROF_ERROR_MEM_NOT_ENOUGH, "there is no memory for the name of a record type");
+  }
+}
+
+int32_t MsprofRegDataFormat(uint16_t, uint32_t, const char* dataFormat) {
+  return dataFormat ? MSPROF_ERROR_NONE : MSPROF_ERROR_CONFIG_INVALID;
+}
+
+uint64_t MsprofGetHashId(const char* hashInfo, size_t length) {
+  if (!hashInfo || length == 0) return 0;
+  try {
+    return Dictionary::Process().Id({hashInfo, length});
+  } catch (...) {
+    return 0;
+  }
+}
+
+uint64_t MsprofStr2Id(const char* hashInfo, size_t length) {
+  const uint64_t id = MsprofGetHashId(hashInfo, length);
+  return id ? id : UINT64_MAX;
+}
+
+const char* MsprofId2Str(uint64_t hashId) { return Dictionary::Process().Find(hashId); }
+
+int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandle handle) {
+  if (!handle) return Answer(MSPROF_ERROR_CONFIG_INVALID, "the callback to register is NULL");
+  try {
+    return Manager::Process().RegisterComponent(moduleId, handle);
+  } catch (...) {
+    return Answer(MSPROF_ERROR_MEM_NOT_ENOUGH, "there is no memory for a callback");
+  }
+}
+
+int32_t MsprofNotifySetDevice(uint32_t, uint32_t deviceId, bool isOpen) {
+  if (deviceId >= npuprof::kMaxDevices) {
+    return Answer(MSPROF_ERROR_CONFIG_INVALID, "a device id above 63 was told to the profiler; allowed are 0 to 63");
+  }
+  return AsMsprofCode(npuprof::api::Guarded([&] { return Manager::Process().DeviceChanged(deviceId, isOpen); }));
+}
+
+int32_t MsprofSetDeviceIdByGeModelIdx(uint32_t geModelIdx, uint32_t deviceId) {
+  if (deviceId >= npuprof::kMaxDevices) {
+    return Answer(MSPROF_ERROR_CONFIG_INVALID, "a model was told to be on a device above 63; allowed are 0 to 63");
+  }
+  Manager::Process().ModelLoaded(geModelIdx, deviceId);
+  return MSPROF_ERROR_NONE;
+}
+
+int32_t MsprofUnsetDeviceIdByGeModelIdx(uint32_t geModelIdx, uint32_t deviceId) {
+  if (deviceId >= npuprof::kMaxDevices) {
+    return Answer(MSPROF_ERROR_CONFIG_INVALID, "a model was told to be on a device above 63; allowed are 0 to 63");
+  }
+  Manager::Process().ModelUnloaded(geModelIdx);
+  return MSPROF_ERROR_NONE;
+}
+
+const char* MsprofGetPath(void) { return Manager::Process().LastPath(); }
+
+int32_t MsprofInit(uint32_t dataType, void*, uint32_t) {
+  switch (dataType) {
+    case MSPROF_CTRL_INIT_ACL_ENV:
+    case MSPROF_CTRL_INIT_DYNA:
+      return AsMsprofCode(npuprof::api::Guarded([] { return Manager::Process().StartRecording(); }));
+    case MSPROF_CTRL_INIT_ACL_JSON:
+      return MSPROF_ERROR_ACL_JSON_OFF;
+    case MSPROF_CTRL_FINALIZE:
+      return MsprofFinalize();
+    default:
+      return Answer(MSPROF_ERROR_CONFIG_INVALID,
+                    "MsprofInit was called with a type that is not served; allowed are 0 (environment), 1 (acl.json), "
+                    "3 (end) and 255");
+  }
+}
+
+int32_t MsprofFinalize(void) {
+  return AsMsprofCode(npuprof::api::Guarded([] { return Manager::Process().StopRecording(); }));
+}
+
+}  // extern "C"
