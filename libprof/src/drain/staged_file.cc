@@ -361,7 +361,8 @@ void StagedFile::SettleMarks(uint64_t durable) {
       if (record_size_ == 0 || durable <= mark.begin) return;
       units = (durable - mark.begin) / record_size_;
     }
-    mark.begin += units * record_size_;
+    mark.begin = mark.end > durable ? mark.begin + units * record_size_ : mark.end;
+    settled_ = mark.begin;
     mark.units -= units;
     records_written_ += units;
     if (mark.ledger != nullptr) mark.ledger->written += units;
@@ -395,6 +396,7 @@ bool StagedFile::OpenSliceFile(Slice* slice, Clock::time_point now) {
   }
   GuardFd(fd);
   slice->fd = fd;
+  ++slices_;
   return true;
 }
 
@@ -406,8 +408,6 @@ void StagedFile::FinishSlice(Slice* slice, bool mark_done) {
   UnguardFd(slice->fd);
   whole = close(slice->fd) == 0 && whole;
   slice->fd = -1;
-  ++slices_done_;
-  bytes_done_ += slice->bytes;
   if (!whole) {
     message_(Severity::kError, "cut",
              fmt::format("{} could not be finished: {}", path, std::strerror(errno)));
@@ -471,7 +471,7 @@ void StagedFile::Fail(int error) {
   if (!queue_.empty())
     durable = queue_.front()->slice->stream + queue_.front()->offset + queue_.front()->written;
   SettleMarks(durable);
-  const uint64_t end = marks_.empty() ? stream_end_ : marks_.front().begin;
+  const uint64_t end = settled_;
   uint64_t lost = 0;
   for (const Mark& mark : marks_) {
     lost += mark.units;
@@ -496,6 +496,7 @@ void StagedFile::Fail(int error) {
       UnguardFd(slice->fd);
       close(slice->fd);
       slice->fd = -1;
+      --slices_;
     }
   }
   unfinished_.clear();

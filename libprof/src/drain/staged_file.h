@@ -88,9 +88,10 @@ class StagedFile {
 
   const std::string& path() const { return path_; }
   size_t record_size() const { return record_size_; }
+  /// Whole records (units) on disk so far, their bytes, and the slices that hold them.
   uint64_t records() const { return records_written_; }
-  uint64_t bytes() const { return bytes_done_; }
-  unsigned slices() const { return slices_done_; }
+  uint64_t bytes() const { return settled_; }
+  unsigned slices() const { return slices_; }
   uint64_t lost() const { return lost_; }
   int error() const { return error_; }
 
@@ -158,8 +159,9 @@ class StagedFile {
   uint32_t tail_bytes_ = 0;
 
   unsigned next_index_ = 0;
-  uint64_t records_written_ = 0, bytes_done_ = 0, lost_ = 0;
-  unsigned slices_done_ = 0;
+  uint64_t records_written_ = 0, lost_ = 0;
+  uint64_t settled_ = 0;  // end of the last whole record on disk, in the stream
+  unsigned slices_ = 0;
   bool touched_ = false;
   bool closing_ = false, closed_ = false;
   int error_ = 0;

@@ -75,6 +75,11 @@ TEST_P(PathTest, FewRecordsAreOnDiskAfterFlushAndGrowInPlace) {
     ASSERT_GE(now.size(), bytes);
     EXPECT_TRUE(now.compare(0, bytes, data, 0, bytes) == 0) << part;
     EXPECT_EQ(now.find_first_not_of('\0', bytes), std::string::npos) << "only zeros may follow";
+    trace::FileReport report;
+    ASSERT_TRUE(collection->Run([&] { report = file->Report(dir_.path()); }, seconds(20)).ok());
+    EXPECT_EQ(report.records, (part + 1) * 100);
+    EXPECT_EQ(report.bytes, bytes);
+    EXPECT_EQ(report.slices, 1u);
     // Give the block back in between, so that the file goes on in a fresh one.
     if (part == 1) std::this_thread::sleep_for(milliseconds(500));
   }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which device is taken. This program plays the simulated runtime: it defines that runtime's functions, and
+// the backend finds them by name.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "device/device_file.h"
+#include "npuprof.h"
+#include "npusim/npusim_device.h"
+
+namespace {
+int g_opened = -1;
+int g_closed = 0;
+}  // namespace
+
+extern "C" {
+int npusim_dev_count(void) {
+  return 2;
+}
+int npusim_dev_open(uint32_t device_id) {
+  if (device_id >= 2) return -ENODEV;
+  g_opened = static_cast<int>(device_id);
+  return 40 + g_opened;
+}
+int npusim_dev_close(int) {
+  return ++g_closed, 0;
+}
+int npusim_dev_ioctl(int handle, unsigned long request, void*) {
+  return handle == 41 && request == NPUPROF_IOC_STATS ? 0 : -EINVAL;
+}
+int npusim_dev_mmap(int, uint64_t offset, size_t, void** address) {
+  static char memory[64];
+  *address = memory;
+  return offset == NPUPROF_MMAP_TAILS ? 0 : -EINVAL;
+}
+int npusim_dev_poll_fd(int) {
+  return -1;
+}
+}
+
+namespace npuprof::device {
+namespace {
+
+class BackendTest : public testing::Test {
+ protected:
+  void TearDown() override { unsetenv("NPUPROF_DEVICE"); }
+  Status Choose(const char* wish) {
+    setenv("NPUPROF_DEVICE", wish, 1);
+    return ChooseBackend(&backend_, &reason_);
+  }
+  Backend backend_ = Backend::kHal;
+  std::string reason_;
+};
+
+TEST_F(BackendTest, SimulatedRuntimeInTheProcessIsTaken) {
+  for (const char* wish : {"auto", "", "sim"}) {
+    ASSERT_TRUE(Choose(wish).ok()) << wish;
+    EXPECT_EQ(backend_, Backend::kSim);
+    EXPECT_FALSE(reason_.empty());
+  }
+  EXPECT_EQ(DeviceCount(Backend::kSim), 2u);
+  EXPECT_EQ(DeviceCount(Backend::kNone), 0u);
+}
+
+TEST_F(BackendTest, OtherWishesAreRefusedInOneSentence) {
+  EXPECT_EQ(Choose("hal").kind, ErrorKind::kUnsupported);
+  EXPECT_NE(Choose("hal").text.find("this build cannot use the vendor's driver"), std::string::npos);
+  EXPECT_EQ(Choose("gpu").kind, ErrorKind::kInvalidArgument);
+  EXPECT_NE(Choose("gpu").text.find("\"gpu\"; allowed are auto, sim, kernel and hal"), std::string::npos);
+  if (access("/dev/npuprof0", F_OK) != 0) {
+    EXPECT_EQ(Choose("kernel").kind, ErrorKind::kNotFound);
+  }
+}
+
+TEST_F(BackendTest, UnknownDeviceIsNamedWithWhatThereIs) {
+  std::unique_ptr<DeviceFile> file;
+  const Status status = DeviceFile::Open(Backend::kSim, 7, &file);
+  EXPECT_EQ(status.kind, ErrorKind::kNotFound);
+  EXPECT_EQ(status.text, "device 7 does not exist; the simulated runtime has 2 (0 to 1)");
+  EXPECT_EQ(DeviceFile::Open(Backend::kNone, 0, &file).kind, ErrorKind::kNotFound);
+  EXPECT_EQ(DeviceFile::Open(Backend::kHal, 0, &file).kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(DeviceFile::Open(Backend::kKernel, 4'000'000, &file).kind, ErrorKind::kNotFound);
+}
+
+TEST_F(BackendTest, RequestsGoThroughUntilTheFileIsClosed) {
+  std::unique_ptr<DeviceFile> file;
+  ASSERT_TRUE(DeviceFile::Open(Backend::kSim, 1, &file).ok());
+  EXPECT_EQ(g_opened, 1);
+  EXPECT_EQ(file->description(), "simulated NPU 1");
+  EXPECT_EQ(file->Ioctl(NPUPROF_IOC_STATS, nullptr), 0);
+  EXPECT_EQ(file->Ioctl(NPUPROF_IOC_FLUSH, nullptr), -EINVAL);
+  void* address = nullptr;
+  EXPECT_EQ(file->Map(NPUPROF_MMAP_TAILS, 64, &address), 0);
+  EXPECT_EQ(file->Map(NPUPROF_MMAP_DATA, 64, &address), -EINVAL);
+  const int closed = g_closed;
+  file.reset();
+  EXPECT_EQ(g_closed, closed + 1);
+}
+
+}  // namespace
+}  // namespace npuprof::device

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "support.h"
+#include "trace/manifest.h"
+
+namespace npuprof::trace {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> Keys(const json& object) {
+  std::vector<std::string> keys;
+  for (const auto& item : object.items()) keys.push_back(item.key());
+  return keys;  // sorted by name
+}
+
+TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
+  Manifest manifest;
+  manifest.npuprof = "0.1.0";
+  manifest.data_types = 0x807;
+  Manifest::Device device;
+  device.id = 1;
+  device.backend = "sim";
+  device.rings.push_back({1, "task_log", "none", 0xffff, 1024, 10, 7, 3, {{"ring_full", 3}, {"reset", 0}}});
+  device.gaps.push_back({1, "task_log", 5, 3, 100, 200, "ring_full"});
+  device.clock.push_back({1, 2, 3});
+  manifest.devices.push_back(device);
+  manifest.host.kinds.push_back({"api_event", 5, 0});
+  manifest.files.push_back({"host/data/x.slice_0", 1, 2, 3, 0, 0});
+  manifest.messages.push_back({"warning", "text"});
+  const json root = json::parse(ToJson(manifest));
+  EXPECT_EQ(Keys(root), (std::vector<std::string>{"command", "complete", "cost", "data_types", "devices",
+                                                  "drain", "files", "format", "host", "messages", "npuprof",
+                                                  "pid", "simulated", "window"}));
+  EXPECT_EQ(root["format"], 1);
+  EXPECT_EQ(root["data_types"], "0x807");
+  EXPECT_EQ(root["complete"], false);
+  EXPECT_EQ(Keys(root["window"]), (std::vector<std::string>{"begin_monotonic_raw_ns", "begin_realtime_us",
+                                                            "end_monotonic_raw_ns"}));
+  EXPECT_EQ(Keys(root["drain"]), (std::vector<std::string>{"path", "reason", "staging_peak_bytes"}));
+  EXPECT_EQ(Keys(root["cost"]), (std::vector<std::string>{"bytes_written", "device_busy_ns", "drain_cpu_ns",
+                                                          "start_ns", "stop_ns", "wakeups"}));
+  const json& one = root["devices"][0];
+  EXPECT_EQ(Keys(one), (std::vector<std::string>{"backend", "clock", "driver", "gaps", "id", "rings",
+                                                 "simulated", "tasks"}));
+  EXPECT_EQ(Keys(one["tasks"]),
+            (std::vector<std::string>{"ended", "started", "straddling_start", "straddling_stop"}));
+  EXPECT_EQ(Keys(one["driver"]),
+            (std::vector<std::string>{"busy_ns", "interrupts", "register_reads", "register_writes"}));
+  EXPECT_EQ(Keys(one["rings"][0]), (std::vector<std::string>{"channel", "core", "core_kind", "kept", "lost",
+                                                             "lost_by_cause", "records", "ring", "slots"}));
+  EXPECT_EQ(one["rings"][0]["lost_by_cause"], (json{{"ring_full", 3}}))
+      << "causes that took nothing are not named";
+  EXPECT_EQ(Keys(one["gaps"][0]),
+            (std::vector<std::string>{"cause", "channel", "count", "first", "last", "position", "ring"}));
+  EXPECT_EQ(Keys(one["clock"][0]), (std::vector<std::string>{"device", "host_ns", "width_ns"}));
+  EXPECT_EQ(Keys(root["host"]), (std::vector<std::string>{"cycle_hz", "kinds", "lost_by_cause", "threads"}));
+  EXPECT_TRUE(root["host"]["lost_by_cause"].is_object());
+  EXPECT_EQ(Keys(root["host"]["kinds"][0]), (std::vector<std::string>{"kind", "lost", "records"}));
+  EXPECT_EQ(Keys(root["files"][0]), (std::vector<std::string>{"bytes", "path", "records", "slices"}));
+  EXPECT_EQ(Keys(root["messages"][0]), (std::vector<std::string>{"severity", "text"}));
+}
+
+TEST(Manifest, ReadersSeeAWholeOneWhileItIsRewritten) {
+  drain::TempDir dir;
+  ProfDirectory prof;
+  ASSERT_TRUE(ProfDirectory::Create(dir.path(), 1, &prof).ok());
+  Manifest manifest;
+  manifest.command = std::string(100'000, 'x');
+  ASSERT_TRUE(WriteManifest(prof, manifest).ok());
+  std::atomic<bool> over{false};
+  std::thread writer([&] {
+    for (uint32_t i = 1; i <= 200; ++i) {
+      manifest.pid = i;
+      EXPECT_TRUE(WriteManifest(prof, manifest).ok());
+    }
+    over = true;
+  });
+  unsigned reads = 0;
+  while (!over) {
+    const json root = json::parse(drain::ReadFile(prof.own() + "/manifest.json"), nullptr, false);
+    ASSERT_FALSE(root.is_discarded());
+    ++reads;
+  }
+  writer.join();
+  EXPECT_GT(reads, 0u);
+  EXPECT_EQ(json::parse(drain::ReadFile(prof.own() + "/manifest.json"))["pid"], 200);
+}
+
+}  // namespace
+}  // namespace npuprof::trace
