@@ -125,6 +125,7 @@ void DeviceTrace::LoadTaskLog(const std::function<void(uint64_t)>& progress) {
     tasks_.push_back(task);
     if (!task.is_subtask) ++counts_.tasks;
   };
+  tasks_.reserve(TotalBytes(index_.Get(Base("stars_soc"))) / kTaskLogFormat.bytes / 2);
   RecordReader reader(index_.Get(Base("stars_soc")), kTaskLogFormat, diagnostics_, progress);
   while (const uint8_t* record = reader.Next()) {
     const auto head = Get<uint16_t>(record, 0);
@@ -172,7 +173,6 @@ void DeviceTrace::LoadTaskLog(const std::function<void(uint64_t)>& progress) {
     diagnostics_->Warn(Base("stars_soc"),
                        fmt::format("{} task start or end records have no counterpart", counts_.unpaired));
   }
-  tasks_.shrink_to_fit();
 }
 
 TaskPmu DeviceTrace::DecodePmu(const uint8_t* record) {

@@ -105,10 +105,11 @@ void Exporter::ChooseOutput() {
   if (error) throw Error(fmt::format("{} cannot be created: {}", output_.string(), error.message()));
   if (!fs::is_directory(output_, error)) throw Error(fmt::format("{} is no directory", output_.string()));
   const auto taken = [&](const std::string& timestamp) {
+    std::error_code ignored;
     for (const auto& table : KnownTables()) {
-      if (fs::exists(output_ / fmt::format("{}_{}.csv", table, timestamp))) return true;
+      if (fs::exists(output_ / fmt::format("{}_{}.csv", table, timestamp), ignored)) return true;
     }
-    return fs::exists(output_ / fmt::format("msprof_{}.json", timestamp));
+    return fs::exists(output_ / fmt::format("msprof_{}.json", timestamp), ignored);
   };
   timestamp_ = options_.timestamp;
   if (!timestamp_.empty()) {

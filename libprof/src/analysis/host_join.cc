@@ -32,6 +32,12 @@ void Assign(const Intervals& intervals, Items first, Items last, Time time, Set 
   }
 }
 
+// Records of a thread are nearly always in order already; sorting would want a copy of them.
+template <typename Items, typename Less>
+void Order(Items* items, Less less) {
+  if (!std::is_sorted(items->begin(), items->end(), less)) std::stable_sort(items->begin(), items->end(), less);
+}
+
 void Append(std::string* key, uint32_t value) {
   key->append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
@@ -167,6 +173,11 @@ void HostJoin::ReadCopies() {
 }
 
 void HostJoin::ReadTracks() {
+  uint64_t records = 0;
+  for (const char* age : {"unaging", "aging"}) {
+    records += TotalBytes(index_.Get(fmt::format("host/data/{}.compact.task_track", age))) / kCompactFormat.bytes;
+  }
+  trace_->tracks_.reserve(records);
   ForEach("compact", "task_track", kCompactFormat,
           [&](const uint8_t* record, uint32_t thread, bool, RecordReader* reader) {
             const auto type = Get<uint64_t>(record, 32);
@@ -193,7 +204,6 @@ void HostJoin::ReadTracks() {
             if (RunsOperator(trace_->type_name(track.type))) track.flags |= Track::kRunsOperator;
             trace_->tracks_.push_back(track);
           });
-  trace_->tracks_.shrink_to_fit();
 }
 
 void HostJoin::ReadCaptures() {
@@ -212,7 +222,7 @@ void HostJoin::ResolveLaunches(Thread* thread) {
   };
   const auto by_key = [](const Ref& a, const Ref& b) { return a.key < b.key; };
   for (auto* refs : {&thread->nodes, &thread->tensors, &thread->contexts}) {
-    std::stable_sort(refs->begin(), refs->end(), by_key);
+    Order(refs, by_key);
   }
   if (thread->launches.empty()) {
     // Without launch calls an operator's record closes the stretch of time its tasks were submitted in.
@@ -222,13 +232,13 @@ void HostJoin::ResolveLaunches(Thread* thread) {
       previous = node.key;
     }
   } else {
-    std::sort(thread->launches.begin(), thread->launches.end(), by_begin);
+    Order(&thread->launches, by_begin);
   }
   for (auto* refs : {&thread->nodes, &thread->tensors, &thread->contexts}) {
     Assign(
         thread->launches, refs->begin(), refs->end(), [](const Ref& r) { return r.key; },
         [](Ref& r, uint32_t launch) { r.key = launch; });
-    std::stable_sort(refs->begin(), refs->end(), by_key);
+    Order(refs, by_key);
   }
   auto& nodes = thread->nodes;
   for (size_t from = 0; from < nodes.size() && nodes[from].key != kNone;) {

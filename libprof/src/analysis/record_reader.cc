@@ -76,11 +76,12 @@ void RecordReader::Plan() {
       bool continues = false;
       if (i + 1 < slices_.size()) {
         const Slice& next = slices_[i + 1];
-        continues = format_.has_magic
-                        ? MagicAt(next, format_, format_.bytes - rest) && !MagicAt(next, format_, 0)
-                        : total % format_.bytes == 0;
-        // A slice shorter than the rest of the record decides nothing; then the total does.
-        if (format_.has_magic && next.bytes <= format_.bytes - rest) continues = total % format_.bytes == 0;
+        const uint64_t follower = format_.bytes - rest;  // where the next record begins if this one continues
+        if (format_.has_magic && follower + format_.magic_offset + sizeof(format_.magic) <= next.bytes) {
+          continues = MagicAt(next, format_, follower) && !MagicAt(next, format_, 0);
+        } else {
+          continues = total % format_.bytes == 0;  // nothing to see there, so the total has to tell
+        }
       }
       if (continues) {
         carried = rest;
