@@ -51,7 +51,7 @@ typedef enum aclmdlRICaptureStatus {
 ACL_FUNC_VISIBILITY aclError aclmdlLoadFromFile(const char *modelPath, uint32_t *modelId);
 /** The same for the text of a model file in memory. */
 ACL_FUNC_VISIBILITY aclError aclmdlLoadFromMem(const void *model, size_t modelSize, uint32_t *modelId);
-/** ACL_ERROR_INVALID_MODEL_ID: not loaded. Waits until running executions ended. */
+/** ACL_ERROR_INVALID_MODEL_ID: not loaded. Executions that are on a stream already still end. */
 ACL_FUNC_VISIBILITY aclError aclmdlUnload(uint32_t modelId);
 /** Bytes of work and weight memory that the model file asks for. */
 ACL_FUNC_VISIBILITY aclError aclmdlQuerySize(const char *fileName, size_t *workSize, size_t *weightSize);

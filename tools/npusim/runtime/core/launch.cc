@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launching operators, step marks, and npusim.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "acl/acl_base.h"
+#include "runtime/core/graph.h"
+#include "runtime/core/reporting.h"
+
+namespace npusim {
+
+const RtOperator*& LaunchingOperator() {
+  thread_local const RtOperator* op = nullptr;
+  return op;
+}
+
+namespace {
+
+struct KernelKind {
+  npusim_task_kind task;
+  uint64_t track;
+};
+
+KernelKind KindOf(npusimTaskType type) {
+  switch (type) {
+    case NPUSIM_OP_AI_CPU:
+      return {NPUSIM_TASK_AICPU, MSPROF_RTS_TASK_KERNEL_AICPU};
+    case NPUSIM_OP_AI_VECTOR_CORE:
+      return {NPUSIM_TASK_VECTOR, MSPROF_RTS_TASK_KERNEL_AIVEC};
+    case NPUSIM_OP_MIX_AIC:
+      return {NPUSIM_TASK_MIX_AIC, MSPROF_RTS_TASK_KERNEL_MIX_AIC};
+    case NPUSIM_OP_MIX_AIV:
+      return {NPUSIM_TASK_MIX_AIV, MSPROF_RTS_TASK_KERNEL_MIX_AIV};
+    default:
+      return {NPUSIM_TASK_CUBE, MSPROF_RTS_TASK_KERNEL_AICORE};
+  }
+}
+
+TaskSpec KernelSpec(const RtOperator& op) {
+  const KernelKind kind = KindOf(op.task_type);
+  TaskSpec spec;
+  spec.task.kind = kind.task;
+  spec.task.block_dim = op.block_dim;
+  spec.task.mix_ratio = static_cast<uint8_t>(op.mix_ratio);
+  spec.task.cycles = op.cycles;
+  spec.task.duration_ns = op.duration_ns;
+  spec.task.work = op.work;
+  spec.track_type = kind.track;
+  spec.kernel = op.kernel;
+  return spec;
+}
+
+}  // namespace
+}  // namespace npusim
+
+using namespace npusim;
+
+int rtLaunchOperator(const RtOperator& op, void* stream) {
+  int code = ACL_SUCCESS;
+  Stream* s = ResolveStream(stream, &code);
+  if (s == nullptr) return code;
+  Span launch(GraphEngineSwitches().Any(kTaskTime), MSPROF_REPORT_NODE_LEVEL, MSPROF_REPORT_NODE_LAUNCH_TYPE,
+              op.name);
+  {
+    RtSpan span(op.task_type == NPUSIM_OP_AI_CPU ? RtApi::kCpuKernelLaunch : RtApi::kKernelLaunch, true);
+    LaunchingOperator() = &op;
+    code = s->Put(KernelSpec(op));
+    LaunchingOperator() = nullptr;
+  }
+  const uint64_t end = launch.End();
+  if (end != 0 && code == ACL_SUCCESS && GraphEngineSwitches().Any(kTaskDetail)) ReportNode(op, end);
+  return code;
+}
+
+int rtProfilerTraceEx(uint64_t index, uint64_t model_id, uint16_t tag, void* stream) {
+  RtSpan span(RtApi::kProfilerTrace);
+  int code = ACL_SUCCESS;
+  Stream* s = ResolveStream(stream, &code);
+  if (s == nullptr) return code;
+  std::lock_guard lock(s->mutex);
+  if (s->capture.graph != nullptr)
+    return rtFail(ACL_ERROR_RT_STREAM_CAPTURED, fmt::format("stream {} captures and takes no step marks", s->id));
+  npusim_task mark{};
+  mark.kind = NPUSIM_TASK_STEP;
+  mark.stream = s->id;
+  mark.task_id = static_cast<uint16_t>(s->next_task);  // a mark has no id of its own: that of the task behind it
+  mark.step_index = index;
+  mark.step_model = model_id;
+  mark.step_tag = tag;
+  if (Host::Get().Submit(s->device->id, mark) != 0)
+    return rtFail(ACL_ERROR_RT_DEVICE_TASK_ABORT, fmt::format("device {} takes no step mark", s->device->id));
+  return ACL_SUCCESS;
+}
+
+int npusimLaunch(void* stream, const char* opName, const char* opType, int taskType, uint32_t blockDim,
+                 uint64_t cycles, uint64_t count) {
+  if (opName == nullptr || opType == nullptr || *opName == 0 || *opType == 0)
+    return rtFail(ACL_ERROR_INVALID_PARAM, "the operator needs a name and a type");
+  if (taskType != NPUSIM_OP_AI_CORE && taskType != NPUSIM_OP_AI_CPU && taskType != NPUSIM_OP_AI_VECTOR_CORE &&
+      taskType != NPUSIM_OP_MIX_AIC && taskType != NPUSIM_OP_MIX_AIV)
+    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("task type {} must be 0, 1, 2, 4 or 5", taskType));
+  if (blockDim < 1 || blockDim > 65535)
+    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{} blocks: allowed are 1 to 65535", blockDim));
+  if (cycles < 1) return rtFail(ACL_ERROR_INVALID_PARAM, "the number of cycles must be at least 1");
+  RtOperator op;
+  op.name = HashOf(opName);
+  op.type = HashOf(opType);
+  op.kernel = op.name;
+  op.task_type = static_cast<npusimTaskType>(taskType);
+  op.block_dim = blockDim;
+  op.cycles = cycles;
+  op.is_static = false;
+  if (taskType == NPUSIM_OP_MIX_AIC || taskType == NPUSIM_OP_MIX_AIV) op.mix_ratio = 2;
+  if (taskType == NPUSIM_OP_AI_CPU) op.duration_ns = 1 + cycles * 1000 / Host::Get().settings().core_mhz;
+  for (uint64_t i = 0; i < count; i++)
+    if (int code = rtLaunchOperator(op, stream); code != ACL_SUCCESS) return code;
+  return ACL_SUCCESS;
+}
+
+int npusimTotals(uint32_t device, npusimDeviceTotals* totals, size_t size) {
+  if (totals == nullptr) return rtFail(ACL_ERROR_INVALID_PARAM, "the address for the totals is null");
+  npusim_totals t{};
+  if (Host::Get().Totals(device, &t) != 0)
+    return rtFail(ACL_ERROR_RT_INVALID_DEVICEID,
+                  fmt::format("device {} does not exist, allowed are 0 to {}", device, rtDeviceCount() - 1));
+  npusimDeviceTotals out{};
+  out.tasksSubmitted = t.submitted;
+  out.tasksStarted = t.started;
+  out.tasksEnded = t.ended;
+  out.kernelsEnded = t.kernels_ended;
+  out.aicCycles = t.cycles[0];
+  out.aivCycles = t.cycles[1];
+  out.cubeMacs = t.macs;
+  out.bytesRead = t.hbm_bytes[0];
+  out.bytesWritten = t.hbm_bytes[1];
+  out.aicpuEnded = t.aicpu_ended;
+  out.vectorOps = t.vector_ops;
+  std::memcpy(totals, &out, std::min(size, sizeof out));
+  return ACL_SUCCESS;
+}
