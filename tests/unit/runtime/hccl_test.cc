@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "acl/acl.h"
+#include "hccl/hccl.h"
+#include "recorder.h"
+#include "runtime/core/half.h"
+
+namespace {
+
+using npusim::FloatToHalf;
+using npusim::HalfToFloat;
+
+// What one rank's thread works with.
+struct Member {
+  uint32_t rank, size;
+  HcclComm comm;
+  aclrtStream stream;
+
+  template <typename T>
+  T* Device(const std::vector<T>& values) const {
+    void* p = nullptr;
+    const size_t bytes = values.size() * sizeof(T);
+    EXPECT_EQ(aclrtMalloc(&p, bytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemcpy(p, bytes, values.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+    return static_cast<T*>(p);
+  }
+  template <typename T>
+  std::vector<T> Host(const T* device, size_t count) const {
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+    std::vector<T> values(count);
+    EXPECT_EQ(aclrtMemcpy(values.data(), count * sizeof(T), device, count * sizeof(T), ACL_MEMCPY_DEVICE_TO_HOST),
+              ACL_SUCCESS);
+    return values;
+  }
+};
+
+// Runs @p work as every rank of a communicator, each on a thread and a device of its own.
+void Everyone(uint32_t ranks, const std::function<void(const Member&)>& work) {
+  HcclRootInfo info;
+  ASSERT_EQ(HcclGetRootInfo(&info), HCCL_SUCCESS);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < ranks; rank++)
+    threads.emplace_back([&, rank] {
+      ASSERT_EQ(aclrtSetDevice(static_cast<int32_t>(rank)), ACL_SUCCESS);
+      Member m{rank, ranks, nullptr, nullptr};
+      ASSERT_EQ(aclrtCreateStream(&m.stream), ACL_SUCCESS);
+      ASSERT_EQ(HcclCommInitRootInfo(ranks, &info, rank, &m.comm), HCCL_SUCCESS);
+      work(m);
+      EXPECT_EQ(aclrtSynchronizeStream(m.stream), ACL_SUCCESS);
+      EXPECT_EQ(HcclCommDestroy(m.comm), HCCL_SUCCESS);
+      EXPECT_EQ(aclrtResetDevice(static_cast<int32_t>(rank)), ACL_SUCCESS);
+    });
+  for (auto& t : threads) t.join();
+}
+
+class Ranks : public testing::TestWithParam<uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Hccl, Ranks, testing::Values(1u, 2u, 3u, 4u, 8u), testing::PrintToStringParamName());
+
+TEST_P(Ranks, AllReduceSumsSingleAndHalfPrecisionAndIntegers) {
+  constexpr size_t kCount = 1003;  // no multiple of the ranks
+  Everyone(GetParam(), [](const Member& m) {
+    const auto total = static_cast<float>(m.size * (m.size + 1) / 2);
+    std::vector<float> f(kCount);
+    std::vector<uint16_t> h(kCount);
+    std::vector<int32_t> i(kCount);
+    for (size_t k = 0; k < kCount; k++) {
+      f[k] = static_cast<float>(m.rank + 1) * static_cast<float>(k);
+      h[k] = FloatToHalf(static_cast<float>((m.rank + 1) * (k % 32)));
+      i[k] = static_cast<int32_t>((m.rank + 1) * k) - 500;
+    }
+    auto *df = m.Device(f), *rf = m.Device(std::vector<float>(kCount));
+    auto* dh = m.Device(h);
+    auto* di = m.Device(i);
+    ASSERT_EQ(HcclAllReduce(df, rf, kCount, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(dh, dh, kCount, HCCL_DATA_TYPE_FP16, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(di, di, kCount, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
+    const auto of = m.Host(rf, kCount);
+    const auto oh = m.Host(dh, kCount);
+    const auto oi = m.Host(di, kCount);
+    for (size_t k = 0; k < kCount; k++) {
+      ASSERT_EQ(of[k], total * static_cast<float>(k));
+      ASSERT_EQ(HalfToFloat(oh[k]), total * static_cast<float>(k % 32));
+      ASSERT_EQ(oi[k], static_cast<int32_t>(total) * static_cast<int32_t>(k) - 500 * static_cast<int32_t>(m.size));
+    }
+    EXPECT_EQ(m.Host(df, kCount), f) << "the input stays";
+  });
+}
+
+TEST_P(Ranks, ProductMaximumAndMinimum) {
+  Everyone(GetParam(), [](const Member& m) {
+    const auto mine = static_cast<int64_t>(m.rank + 1);
+    int64_t product = 1;
+    for (uint32_t r = 1; r <= m.size; r++) product *= r;
+    const std::vector<std::pair<HcclReduceOp, int64_t>> cases = {
+        {HCCL_REDUCE_PROD, product}, {HCCL_REDUCE_MAX, m.size}, {HCCL_REDUCE_MIN, 1}};
+    for (const auto& [op, expected] : cases) {
+      int64_t* d = m.Device(std::vector<int64_t>(10, mine));
+      ASSERT_EQ(HcclAllReduce(d, d, 10, HCCL_DATA_TYPE_INT64, op, m.comm, m.stream), HCCL_SUCCESS);
+      EXPECT_EQ(m.Host(d, 10), std::vector<int64_t>(10, expected));
+    }
+  });
+}
+
+TEST_P(Ranks, AllGatherReduceScatterAndBroadcast) {
+  constexpr size_t kCount = 37;
+  Everyone(GetParam(), [](const Member& m) {
+    const auto n = static_cast<size_t>(m.size);
+    auto* send = m.Device(std::vector<int32_t>(kCount, static_cast<int32_t>(m.rank)));
+    auto* gathered = m.Device(std::vector<int32_t>(kCount * n, -1));
+    ASSERT_EQ(HcclAllGather(send, gathered, kCount, HCCL_DATA_TYPE_INT32, m.comm, m.stream), HCCL_SUCCESS);
+    const auto all = m.Host(gathered, kCount * n);
+    for (size_t k = 0; k < all.size(); k++) ASSERT_EQ(all[k], static_cast<int32_t>(k / kCount));
+
+    auto* part = m.Device(std::vector<int32_t>(kCount));
+    ASSERT_EQ(HcclReduceScatter(gathered, part, kCount, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, m.comm, m.stream),
+              HCCL_SUCCESS);
+    EXPECT_EQ(m.Host(part, kCount), std::vector<int32_t>(kCount, static_cast<int32_t>(m.rank * m.size)));
+
+    for (uint32_t root = 0; root < m.size; root++) {
+      ASSERT_EQ(HcclBroadcast(send, kCount, HCCL_DATA_TYPE_INT32, root, m.comm, m.stream), HCCL_SUCCESS);
+      EXPECT_EQ(m.Host(send, kCount), std::vector<int32_t>(kCount, 0)) << "rank 0's value since the first broadcast";
+    }
+    ASSERT_EQ(HcclBarrier(m.comm, m.stream), HCCL_SUCCESS);
+  });
+}
+
+TEST_P(Ranks, ManyCollectivesInARowKeepTheirData) {
+  Everyone(GetParam(), [](const Member& m) {
+    auto* d = m.Device(std::vector<int64_t>(8, 1));
+    for (int i = 0; i < 15; i++) {
+      ASSERT_EQ(HcclAllReduce(d, d, 8, HCCL_DATA_TYPE_INT64, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
+      if (i % 4 == 0) {
+        ASSERT_EQ(HcclBarrier(m.comm, m.stream), HCCL_SUCCESS);
+      }
+    }
+    int64_t expected = 1;
+    for (int i = 0; i < 15; i++) expected *= m.size;
+    EXPECT_EQ(m.Host(d, 8), std::vector<int64_t>(8, expected));
+  });
+}
+
+TEST(Hccl, RoundsCoverMoreThanTheStagingBuffers) {
+  constexpr size_t kCount = (40 << 20) / sizeof(float) + 3;
+  Everyone(2, [](const Member& m) {
+    auto* d = m.Device(std::vector<float>(kCount, static_cast<float>(m.rank) + 0.5f));
+    ASSERT_EQ(HcclAllReduce(d, d, kCount, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
+    EXPECT_EQ(m.Host(d, kCount), std::vector<float>(kCount, 2.0f));
+  });
+}
+
+TEST(Hccl, OneThreadCanDriveAllRanks) {
+  int32_t devices[] = {0, 1, 2};
+  HcclComm comms[3];
+  ASSERT_EQ(HcclCommInitAll(3, devices, comms), HCCL_SUCCESS);
+  aclrtStream streams[3];
+  void* buffers[3];
+  for (int i = 0; i < 3; i++) {
+    uint32_t rank = 9;
+    ASSERT_EQ(HcclGetRankId(comms[i], &rank), HCCL_SUCCESS);
+    EXPECT_EQ(rank, static_cast<uint32_t>(i));
+    ASSERT_EQ(aclrtSetDevice(i), ACL_SUCCESS);
+    ASSERT_EQ(aclrtCreateStream(&streams[i]), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMalloc(&buffers[i], 4, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMemset(buffers[i], 4, i + 1, 4), ACL_SUCCESS);
+  }
+  for (int i = 0; i < 3; i++)
+    ASSERT_EQ(HcclAllReduce(buffers[i], buffers[i], 4, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM, comms[i], streams[i]),
+              HCCL_SUCCESS);
+  for (int i = 0; i < 3; i++) {
+    ASSERT_EQ(aclrtSynchronizeStream(streams[i]), ACL_SUCCESS);
+    EXPECT_EQ(static_cast<char*>(buffers[i])[3], 6);
+  }
+  for (auto& c : comms) EXPECT_EQ(HcclCommDestroy(c), HCCL_SUCCESS);
+}
+
+TEST(Hccl, CapturedCollectivesReplay) {
+  Everyone(3, [](const Member& m) {
+    auto* d = m.Device(std::vector<int32_t>(6, 1));
+    aclmdlRI graph = nullptr;
+    ASSERT_EQ(aclmdlRICaptureBegin(m.stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED), ACL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(d, d, 6, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
+    ASSERT_EQ(aclmdlRICaptureEnd(m.stream, &graph), ACL_SUCCESS);
+    EXPECT_EQ(m.Host(d, 6), std::vector<int32_t>(6, 1)) << "nothing ran yet";
+    for (int i = 0; i < 4; i++) ASSERT_EQ(aclmdlRIExecuteAsync(graph, m.stream), ACL_SUCCESS);
+    EXPECT_EQ(m.Host(d, 6), std::vector<int32_t>(6, 81));
+    EXPECT_EQ(aclmdlRIDestroy(graph), ACL_SUCCESS);
+  });
+}
+
+TEST(Hccl, RefusalsHaveTheirCodes) {
+  HcclComm comm;
+  HcclRootInfo forged{};
+  int32_t twice[] = {0, 0};
+  int data[4] = {};
+  EXPECT_EQ(HcclCommInitAll(2, twice, &comm), HCCL_E_PARA);
+  EXPECT_EQ(HcclCommInitAll(9, twice, &comm), HCCL_E_PARA);
+  EXPECT_EQ(HcclCommInitRootInfo(1, &forged, 0, &comm), HCCL_E_PARA);
+  EXPECT_EQ(HcclGetRootInfo(nullptr), HCCL_E_PTR);
+  EXPECT_EQ(HcclCommDestroy(data), HCCL_E_PARA);
+  Everyone(2, [&](const Member& m) {
+    EXPECT_EQ(HcclAllReduce(nullptr, data, 4, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_E_PTR);
+    EXPECT_EQ(HcclAllReduce(data, data, 4, HCCL_DATA_TYPE_INT128, HCCL_REDUCE_SUM, m.comm, m.stream),
+              HCCL_E_NOT_SUPPORT);
+    EXPECT_EQ(HcclBroadcast(data, 4, HCCL_DATA_TYPE_INT32, 2, m.comm, m.stream), HCCL_E_PARA);
+    HcclComm other;
+    HcclRootInfo info;
+    ASSERT_EQ(HcclGetRootInfo(&info), HCCL_SUCCESS);
+    EXPECT_EQ(HcclCommInitRootInfo(2, &info, 2, &other), HCCL_E_PARA);
+  });
+}
+
+TEST(Hccl, TasksAreReportedInTheirPlanes) {
+  Recorder& r = Recorder::Get();
+  r.Clear();
+  r.Start(PROF_ACL_API | PROF_TASK_TIME | PROF_TASK_TIME_L1 | PROF_HCCL_TRACE);
+  Everyone(3, [](const Member& m) {
+    auto* d = m.Device(std::vector<float>(30, 1));
+    ASSERT_EQ(HcclAllReduce(d, d, 30, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
+  });
+  r.Stop();
+  EXPECT_EQ(r.Apis(MSPROF_REPORT_ACL_LEVEL, "HcclAllReduce").size(), 3u);
+  const auto launches = r.Apis(MSPROF_REPORT_NODE_LEVEL, "launch");
+  ASSERT_EQ(launches.size(), 3u);
+  EXPECT_EQ(r.Text(launches[0].itemId), "hcom_allReduce_");
+  const auto ops = r.Compacts("hccl_op_info");
+  ASSERT_EQ(ops.size(), 3u);
+  EXPECT_EQ(ops[0].data.hcclopInfo.count, 30u);
+  EXPECT_EQ(ops[0].data.hcclopInfo.dataType, HCCL_DATA_TYPE_FP32);
+  auto spans = r.Apis(MSPROF_REPORT_HCCL_NODE_LEVEL, "");
+  const auto infos = r.Additionals("hccl_info");
+  ASSERT_EQ(infos.size(), spans.size());
+  std::map<std::pair<uint32_t, std::string>, int> per_plane;
+  for (const auto& a : infos) {
+    MsprofHcclInfo info;
+    memcpy(&info, a.data, sizeof info);
+    EXPECT_EQ(info.rankSize, 3u);
+    per_plane[{info.planeID, r.Text(info.itemId)}]++;
+    const auto span = std::find_if(spans.begin(), spans.end(), [&](const MsprofApi& s) {
+      return s.threadId == a.threadId && s.beginTime < a.timeStamp && a.timeStamp <= s.endTime;
+    });
+    ASSERT_NE(span, spans.end());
+    EXPECT_EQ(span->itemId, info.itemId);
+    EXPECT_EQ(r.NameOf(span->level, span->type), info.planeID == 0 ? "master" : "slave");
+    bool in_launch = false;
+    for (const auto& l : launches)
+      in_launch |= l.threadId == a.threadId && l.beginTime <= span->beginTime && span->endTime <= l.endTime;
+    EXPECT_TRUE(in_launch);
+  }
+  // Each of three ranks reduces one peer's part on either plane and fetches one peer's result.
+  EXPECT_EQ((per_plane[{0, "Reduce_Inline"}]), 3);
+  EXPECT_EQ((per_plane[{1, "Reduce_Inline"}]), 3);
+  EXPECT_EQ((per_plane[{1, "Memcpy"}]), 3);
+  EXPECT_EQ((per_plane[{0, "Memcpy"}]), 3 * 4);
+}
+
+TEST(Half, ConvertsExactlyAndRoundsToEven) {
+  for (uint32_t h = 0; h < 0x10000; h++) {
+    const auto bits = static_cast<uint16_t>(h);
+    if ((bits & 0x7c00) == 0x7c00 && (bits & 0x3ff) != 0) continue;  // not a number
+    ASSERT_EQ(FloatToHalf(HalfToFloat(bits)), bits);
+  }
+  EXPECT_EQ(FloatToHalf(2049.0f), FloatToHalf(2048.0f));
+  EXPECT_EQ(FloatToHalf(2051.0f), FloatToHalf(2052.0f));
+  EXPECT_EQ(FloatToHalf(65520.0f), 0x7c00);
+  EXPECT_EQ(FloatToHalf(65519.0f), 0x7bff);
+}
+
+}  // namespace
