@@ -149,6 +149,7 @@ void Drain::Impl::Run() {
     station.starved = false;
     Reap(now);
     for (const auto& collection : active_) Visit(*collection, now);
+    TakeNewFiles();
     Write(now);
     for (const auto& collection : active_) Advance(*collection, now);
     EndPass();
@@ -220,6 +221,15 @@ bool Drain::Impl::TakeUp() {
     }
   }
   return true;
+}
+
+// Sources make files while they are visited; a flush or finish in this very pass is about those too.
+void Drain::Impl::TakeNewFiles() {
+  std::lock_guard lock(mutex);
+  for (const auto& c : active_) {
+    for (auto& file : c->new_files) c->files.push_back(std::move(file));
+    c->new_files.clear();
+  }
 }
 
 void Drain::Impl::Visit(CollectionState& c, SteadyTime now) {

@@ -44,6 +44,7 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   void Run();
   void TearDown();
   bool TakeUp();
+  void TakeNewFiles();
   void Visit(CollectionState& collection, SteadyTime now);
   void Schedule(SourceEntry& entry, SteadyTime now);
   void Reap(SteadyTime now);

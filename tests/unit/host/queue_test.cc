@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/queue.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "profiling/aprof_pub.h"
+
+namespace npuprof::host {
+namespace {
+
+// Each test has a set of its own, but the epoch and the thread's queue are the process's; so tests run on threads
+// that end with them and use the one set.
+constexpr size_t kSegments = 8;
+
+MsprofApi Call(uint64_t number) {
+  MsprofApi api = {};
+  api.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
+  api.level = MSPROF_REPORT_ACL_LEVEL;
+  api.itemId = number;
+  return api;
+}
+
+MsprofAdditionalInfo Additional(uint16_t level, uint32_t type) {
+  MsprofAdditionalInfo info = {};
+  info.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
+  info.level = level;
+  info.type = type;
+  return info;
+}
+
+class QueueTest : public testing::Test {
+ protected:
+  QueueSet& set() { return QueueSet::Process(); }
+
+  void Open() { ASSERT_NE(set().Open(kSegments), 0u); }
+
+  // Everything that is readable now.
+  template <typename Visit>
+  void ConsumeAll(Visit&& visit) {
+    std::lock_guard<std::mutex> lock(set().consumer());
+    for (size_t i = 0; i < set().used(); ++i) {
+      size_t budget = SIZE_MAX;
+      ASSERT_TRUE(set().Consume(set().queue(i), &budget, [&](const Entry& entry) {
+        visit(entry);
+        return true;
+      }));
+    }
+  }
+  uint64_t Lost(LossCause wanted) {
+    uint64_t sum = 0;
+    set().losses().ForEach([&](RecordClass, uint16_t, uint32_t, unsigned cause, uint64_t count) {
+      if (cause == static_cast<unsigned>(wanted)) sum += count;
+    });
+    return sum;
+  }
+  static void OnThread(const std::function<void()>& body) { std::thread(body).join(); }
+};
+
+TEST_F(QueueTest, RecordsComeOutOnceInOrderAcrossSegments) {
+  Open();
+  // Two segments' worth, consumed while they come.
+  constexpr uint64_t kCount = 3 * Segment::kBytes / 48;
+  uint64_t expected = 0;
+  auto consume = [&] {
+    ConsumeAll([&](const Entry& entry) {
+      MsprofApi api;
+      ASSERT_EQ(entry.size, sizeof(api));
+      std::memcpy(&api, entry.record(), sizeof(api));
+      ASSERT_EQ(api.itemId, expected);
+      ++expected;
+    });
+  };
+  OnThread([&] {
+    for (uint64_t i = 0; i < kCount; ++i) {
+      const MsprofApi api = Call(i);
+      ASSERT_TRUE(set().Report(RecordClass::kApiEvent, true, &api));
+      if (i % 1000 == 999) consume();
+    }
+  });
+  set().Close();
+  consume();
+  EXPECT_EQ(expected, kCount);
+  EXPECT_EQ(Lost(LossCause::kRingFull), 0u);
+}
+
+TEST_F(QueueTest, AFullPoolDropsTheNewAndCountsExactly) {
+  Open();
+  constexpr uint64_t kCount = 2 * kSegments * Segment::kBytes / (sizeof(Entry) + sizeof(MsprofAdditionalInfo));
+  uint64_t kept = 0, refused = 0;
+  OnThread([&] {
+    const auto info = Additional(MSPROF_REPORT_NODE_LEVEL, 1);
+    for (uint64_t i = 0; i < kCount; ++i) (set().Report(RecordClass::kAdditional, true, &info) ? kept : refused)++;
+  });
+  set().Close();
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(kept + refused, kCount);
+  EXPECT_EQ(Lost(LossCause::kRingFull), refused);
+  uint64_t rows = 0;
+  set().losses().ForEach([&](RecordClass record_class, uint16_t level, uint32_t type, unsigned, uint64_t) {
+    ++rows;
+    EXPECT_EQ(record_class, RecordClass::kAdditional);
+    EXPECT_EQ(level, MSPROF_REPORT_NODE_LEVEL);
+    EXPECT_EQ(type, 1u);
+  });
+  EXPECT_EQ(rows, 1u);
+  uint64_t consumed = 0;
+  ConsumeAll([&](const Entry&) { ++consumed; });
+  EXPECT_EQ(consumed, kept);
+}
+
+TEST_F(QueueTest, OneThreadCannotTakeTheLastQuarterOfThePool) {
+  Open();
+  OnThread([&] {
+    const auto info = Additional(MSPROF_REPORT_NODE_LEVEL, 1);
+    while (set().Report(RecordClass::kAdditional, true, &info)) {
+    }
+  });
+  bool kept = false;
+  std::thread first([&] {
+    // Holds the queue of the greedy thread, so that the next one needs a segment of its own.
+    const MsprofApi api = Call(1);
+    set().Report(RecordClass::kApiEvent, true, &api);
+    std::thread([&] { kept = set().Report(RecordClass::kApiEvent, true, &api); }).join();
+  });
+  first.join();
+  set().Close();
+  EXPECT_TRUE(kept);
+  ConsumeAll([](const Entry&) {});
+}
+
+// The handler's report comes at any place of a report of the same thread; each is kept whole or counted.
+std::atomic<uint64_t> g_handler_kept{0};
+std::atomic<uint64_t> g_handler_tried{0};
+void ReportInHandler(int) {
+  const MsprofApi api = Call(1'000'000'000);
+  g_handler_tried.fetch_add(1);
+  if (QueueSet::Process().Report(RecordClass::kApiEvent, true, &api)) g_handler_kept.fetch_add(1);
+}
+
+TEST_F(QueueTest, AReportInsideAReportIsDroppedAndCountedNothingIsTorn) {
+  Open();
+  struct sigaction action = {};
+  action.sa_handler = ReportInHandler;
+  struct sigaction old;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);
+  std::atomic<bool> stop{false};
+  uint64_t main_kept = 0, consumed_main = 0, consumed_handler = 0;
+  std::atomic<pthread_t> target{};
+  std::atomic<bool> ready{false};
+  std::thread reporter([&] {
+    target = pthread_self();
+    ready = true;
+    uint64_t i = 0;
+    while (!stop.load(std::memory_order_relaxed)) {
+      const MsprofApi api = Call(i);
+      if (set().Report(RecordClass::kApiEvent, true, &api)) {
+        ++main_kept;
+        ++i;
+      }
+    }
+  });
+  while (!ready) std::this_thread::yield();
+  uint64_t next = 0;
+  auto consume = [&] {
+    ConsumeAll([&](const Entry& entry) {
+      MsprofApi api;
+      std::memcpy(&api, entry.record(), sizeof(api));
+      if (api.itemId == 1'000'000'000) {
+        ++consumed_handler;
+      } else {
+        ASSERT_EQ(api.itemId, next++);
+        ++consumed_main;
+      }
+    });
+  };
+  for (int i = 0; i < 3000; ++i) {
+    pthread_kill(target, SIGUSR1);
+    consume();
+  }
+  stop = true;
+  reporter.join();
+  set().Close();
+  consume();
+  sigaction(SIGUSR1, &old, nullptr);
+  EXPECT_EQ(consumed_main, main_kept);
+  EXPECT_EQ(consumed_handler, g_handler_kept);
+  EXPECT_GT(g_handler_tried, 0u);
+  // A handler's report is lost because it nested, or, like any other, because the pool was full.
+  EXPECT_LE(Lost(LossCause::kNested), g_handler_tried - g_handler_kept);
+}
+
+TEST_F(QueueTest, QueuesOfEndedThreadsAreUsedAgain) {
+  Open();
+  const MsprofApi api = Call(7);
+  OnThread([&] { set().Report(RecordClass::kApiEvent, true, &api); });
+  const size_t used = set().used();
+  for (int i = 0; i < 100; ++i) {
+    OnThread([&] { ASSERT_TRUE(set().Report(RecordClass::kApiEvent, true, &api)); });
+  }
+  EXPECT_EQ(set().used(), used);
+  set().Close();
+  uint64_t consumed = 0;
+  ConsumeAll([&](const Entry&) { ++consumed; });
+  EXPECT_EQ(consumed, 101u);
+}
+
+TEST_F(QueueTest, WhatAnEarlierCollectionLeftIsNotSeenByTheNext) {
+  Open();
+  const MsprofApi api = Call(7);
+  OnThread([&] { set().Report(RecordClass::kApiEvent, true, &api); });
+  set().Close();
+  EXPECT_FALSE(QueueSet::Collecting());
+  Open();
+  uint64_t consumed = 0;
+  ConsumeAll([&](const Entry&) { ++consumed; });
+  EXPECT_EQ(consumed, 0u);
+  set().Close();
+}
+
+TEST_F(QueueTest, NoReportIsUnderWayAfterClose) {
+  // Threads report without pause while collections open and close: what Report() said it kept is exactly what can
+  // be consumed after Close().
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> kept{0};
+  std::vector<std::thread> threads;
+  std::atomic<int> phase{0};
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      const MsprofApi api = Call(1);
+      while (!stop.load(std::memory_order_relaxed)) {
+        if (!QueueSet::Collecting()) {
+          std::this_thread::yield();
+          continue;
+        }
+        // 0 epochs make Report() succeed without keeping anything, so only the consumer's count is compared below.
+        set().Report(RecordClass::kApiEvent, true, &api);
+        kept.fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) {
+    Open();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    set().Close();
+    uint64_t first = 0, second = 0;
+    ConsumeAll([&](const Entry&) { ++first; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ConsumeAll([&](const Entry&) { ++second; });
+    EXPECT_EQ(second, 0u) << "a record of round " << i << " came after Close()";
+  }
+  stop = true;
+  for (auto& thread : threads) thread.join();
+  EXPECT_GT(kept, 0u);
+}
+
+TEST_F(QueueTest, MoreKindsThanTheTableHoldsAreCountedByClass) {
+  LossTable table;
+  for (uint32_t type = 0; type < 1000; ++type) {
+    table.Count(RecordClass::kCompact, 5000, type, LossCause::kNoRing);
+  }
+  uint64_t sum = 0;
+  table.ForEach([&](RecordClass record_class, uint16_t, uint32_t, unsigned cause, uint64_t count) {
+    EXPECT_EQ(record_class, RecordClass::kCompact);
+    EXPECT_STREQ(LossCauseName(cause), "no_ring");
+    sum += count;
+  });
+  EXPECT_EQ(sum, 1000u);
+}
+
+TEST_F(QueueTest, AForkedChildStartsEmptyAndMayCollectItself) {
+  Open();
+  const MsprofApi api = Call(7);
+  ASSERT_TRUE(set().Report(RecordClass::kApiEvent, true, &api));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    set().ResetInChild();
+    if (QueueSet::Collecting() || set().used() != 0) _exit(1);
+    if (set().Open(kSegments) == 0) _exit(2);
+    if (!set().Report(RecordClass::kApiEvent, true, &api)) _exit(3);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  set().Close();
+  uint64_t consumed = 0;
+  ConsumeAll([&](const Entry&) { ++consumed; });
+  EXPECT_EQ(consumed, 1u);
+}
+
+}  // namespace
+}  // namespace npuprof::host
