@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions with the simulated NPUs of this process, through the exported functions alone.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "host/npusim_host.h"
+#include "model/npusim_model.h"
+#include "npuprof_records.h"
+#include "npusim/npusim_device.h"
+
+namespace npuprof {
+namespace {
+
+constexpr uint64_t kTypes = ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS;
+
+class DeviceSession : public ApiTest {
+ protected:
+  void SetUp() override {
+    ApiTest::SetUp();
+    ASSERT_EQ(Init(), 0);
+    ASSERT_EQ(MsprofNotifySetDevice(0, 0, true), 0);
+  }
+  void TearDown() override {
+    ApiTest::TearDown();
+    MsprofNotifySetDevice(0, 0, false);
+    MsprofNotifySetDevice(0, 1, false);
+  }
+  static void Run(uint32_t device, unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      npusim_task task = {};
+      task.stream = 1;
+      task.task_id = static_cast<uint16_t>(i);
+      task.kind = i % 2 ? NPUSIM_TASK_VECTOR : NPUSIM_TASK_CUBE;
+      task.block_dim = 4;
+      task.cycles = 2000;
+      ASSERT_EQ(npusim::Host::Get().Submit(device, task), 0);
+    }
+    ASSERT_EQ(npusim::Host::Get().WaitIdle(device, 20'000'000'000), 0);
+  }
+  static nlohmann::json Ring(const nlohmann::json& device, const std::string& channel) {
+    for (const auto& ring : device["rings"]) {
+      if (ring["channel"] == channel) return ring;
+    }
+    return nullptr;
+  }
+};
+
+TEST_F(DeviceSession, EveryTaskOfTheWindowIsInTheDirectory) {
+  aclprofConfig* config = Config({0}, kTypes);
+  ASSERT_NE(config, nullptr) << Message();
+  Run(0, 5);  // before the window
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  Run(0, 100);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  Run(0, 5);
+  const auto prof = ProfDirectories().at(0);
+  const auto manifest = Manifest(prof);
+  EXPECT_EQ(manifest["complete"], true);
+  EXPECT_EQ(manifest["simulated"], true);
+  ASSERT_EQ(manifest["devices"].size(), 1u);
+  const auto& device = manifest["devices"][0];
+  EXPECT_EQ(device["id"], 0);
+  EXPECT_EQ(device["backend"], "sim");
+  EXPECT_EQ(device["tasks"]["started"], 100);
+  EXPECT_EQ(device["tasks"]["ended"], 100);
+  EXPECT_EQ(Ring(device, "task_log")["kept"], 200);
+  EXPECT_EQ(Ring(device, "task_log")["lost"], 0);
+  EXPECT_EQ(Ring(device, "task_pmu")["kept"], 100);
+  EXPECT_GE(device["clock"].size(), 2u);
+  EXPECT_EQ(Data(prof, "device_0/data/stars_soc.data.0").size(), 200 * sizeof(npuprof_rec_task_log));
+  EXPECT_EQ(Data(prof, "device_0/data/ffts_profile.data.0").size(), 100 * sizeof(npuprof_rec_task_pmu));
+  const auto sample = Json(prof / "device_0/sample.json");
+  EXPECT_EQ(sample["ai_core_metrics"], "PipeUtilizationExct");
+  EXPECT_EQ(sample["ai_core_profiling_events"], "0x416,0x417,0x9,0x302,0xc,0x303,0x54,0x55");
+  EXPECT_EQ(sample["aiv_metrics"], "PipeUtilization");
+  EXPECT_EQ(sample["prof_level"], "l1");
+  for (const char* name : {"info.json.0", "start_info.0", "end_info.0", "host_start.log.0", "dev_start.log.0"}) {
+    EXPECT_TRUE(std::filesystem::exists(prof / "device_0" / name)) << name;
+  }
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(DeviceSession, ADeviceThatIsOpenedLaterJoinsAndAnUnlistedOneDoesNot) {
+  aclprofConfig* config = Config({1}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  Run(0, 3);
+  ASSERT_EQ(MsprofNotifySetDevice(0, 1, true), 0) << Message();
+  Run(1, 7);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  const auto prof = ProfDirectories().at(0);
+  const auto manifest = Manifest(prof);
+  ASSERT_EQ(manifest["devices"].size(), 1u);
+  EXPECT_EQ(manifest["devices"][0]["id"], 1);
+  EXPECT_EQ(manifest["devices"][0]["tasks"]["started"], 7);
+  EXPECT_EQ(Ring(manifest["devices"][0], "task_pmu"), nullptr) << "counters were not asked for";
+  EXPECT_FALSE(std::filesystem::exists(prof / "device_0"));
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(DeviceSession, ADeviceThatIsClosedAndOpenedAgainGoesOnInTheSameFiles) {
+  aclprofConfig* config = Config({0}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  Run(0, 10);
+  ASSERT_EQ(MsprofNotifySetDevice(0, 0, false), 0);
+  Run(0, 5);
+  ASSERT_EQ(MsprofNotifySetDevice(0, 0, true), 0);
+  Run(0, 20);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  const auto prof = ProfDirectories().at(0);
+  EXPECT_EQ(Data(prof, "device_0/data/stars_soc.data.0").size(), 60 * sizeof(npuprof_rec_task_log));
+  uint64_t started = 0;
+  const auto manifest = Manifest(prof);
+  for (const auto& device : manifest["devices"]) started += device["tasks"]["started"].get<uint64_t>();
+  EXPECT_EQ(started, 30u);
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(DeviceSession, ASecondStartMayBringMoreDevices) {
+  ASSERT_EQ(MsprofNotifySetDevice(0, 1, true), 0);
+  aclprofConfig* first = Config({0}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* second = Config({0, 1}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  EXPECT_EQ(aclprofStart(second), 0) << Message();
+  Run(0, 2);
+  Run(1, 3);
+  // A part of the devices stops all of them.
+  ASSERT_EQ(aclprofStop(first), 0);
+  const auto manifest = Manifest(ProfDirectories().at(0));
+  ASSERT_EQ(manifest["devices"].size(), 2u);
+  EXPECT_EQ(manifest["devices"][0]["tasks"]["started"], 2);
+  EXPECT_EQ(manifest["devices"][1]["tasks"]["started"], 3);
+  EXPECT_EQ(aclprofDestroyConfig(first), 0);
+  EXPECT_EQ(aclprofDestroyConfig(second), 0);
+}
+
+TEST_F(DeviceSession, StartWithoutAConfigurationTakesTheOpenDevices) {
+  ASSERT_EQ(aclprofStart(nullptr), 0) << Message();
+  Run(0, 4);
+  aclprofConfig* same = Config({0}, kTypes);
+  ASSERT_EQ(aclprofStop(same), 0) << Message();
+  const auto manifest = Manifest(ProfDirectories().at(0));
+  EXPECT_EQ(manifest["devices"][0]["tasks"]["started"], 4);
+  EXPECT_EQ(Ring(manifest["devices"][0], "task_pmu")["kept"], 4);
+  EXPECT_EQ(aclprofDestroyConfig(same), 0);
+}
+
+TEST_F(DeviceSession, MemoryIsSampledWhenAskedFor) {
+  ASSERT_EQ(Set(ACL_PROF_SYS_HARDWARE_MEM_FREQ, "100"), 0);
+  aclprofConfig* config = Config({0}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  usleep(200'000);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  const auto prof = ProfDirectories().at(0);
+  const auto device = Manifest(prof)["devices"][0];
+  for (const char* kind : {"hbm", "llc"}) {
+    const uint64_t kept = Ring(device, kind)["kept"];
+    EXPECT_GT(kept, 0u) << kind;
+    EXPECT_EQ(Data(prof, std::string("device_0/data/") + kind + ".data.0").size(), kept * 24) << kind;
+  }
+  EXPECT_EQ(Json(prof / "device_0/sample.json")["hbm_profiling_events"], "read,write");
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(DeviceSession, DevicesThatDoNotExistAreRefused) {
+  EXPECT_EQ(Config({2}, kTypes), nullptr);
+  EXPECT_EQ(Message(), "device 2 does not exist; ids go from 0 to 1");
+  EXPECT_EQ(Config({0, 0}, kTypes), nullptr);
+  EXPECT_EQ(Config({0, 1, 0}, kTypes), nullptr);
+}
+
+// Runs one of the disabled programs below in a process of its own, because the simulator reads its settings once.
+int RunProgram(const char* name, const char* fault) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("NPUSIM_FAULT", fault, 1);
+    execl("/proc/self/exe", "api_device_test", (std::string("--gtest_filter=Program.DISABLED_") + name).c_str(),
+          "--gtest_also_run_disabled_tests", nullptr);
+    _exit(99);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Faults, ARefusedStartFailsLeavesNothingAndDoesNotHang) {
+  EXPECT_EQ(RunProgram("RefusedStart", "refuse_start"), 0);
+}
+
+TEST(Faults, AStalledDrainLosesWhatItLosesAndSaysSo) { EXPECT_EQ(RunProgram("StalledDrain", "stall_drain"), 0); }
+
+class Program : public DeviceSession {};
+
+TEST_F(Program, DISABLED_RefusedStart) {
+  aclprofConfig* config = Config({0}, kTypes);
+  EXPECT_EQ(aclprofStart(config), 500005);
+  EXPECT_FALSE(Message().empty());
+  EXPECT_TRUE(ProfDirectories().empty());
+  EXPECT_EQ(aclprofStart(config), 500005) << "nothing was left that makes the second start look running";
+  EXPECT_EQ(aclprofStop(config), 0);
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Program, DISABLED_StalledDrain) {
+  setenv("NPUPROF_RING_RECORDS", "64", 1);
+  aclprofConfig* config = Config({0}, kTypes);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  Run(0, 100);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  const auto prof = ProfDirectories().at(0);
+  const auto device = Manifest(prof)["devices"][0];
+  const auto log = Ring(device, "task_log");
+  EXPECT_EQ(log["records"], 200);
+  EXPECT_EQ(log["kept"], 64);
+  EXPECT_EQ(log["lost"], 136);
+  // The device writes the records itself and stops at its credit.
+  EXPECT_EQ(log["lost_by_cause"], nlohmann::json({{"no_credit", 136}}));
+  EXPECT_EQ(Data(prof, "device_0/data/stars_soc.data.0").size(), 64 * sizeof(npuprof_rec_task_log));
+  const auto pmu = Ring(device, "task_pmu");
+  EXPECT_EQ(pmu["kept"], 64);
+  EXPECT_EQ(pmu["lost"], 36);
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+}  // namespace
+}  // namespace npuprof

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sequences of calls in a process without a device: marks and host data only.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "fixture.h"
+
+namespace npuprof {
+namespace {
+
+class Lifecycle : public ApiTest {
+ protected:
+  void SetUp() override {
+    ApiTest::SetUp();
+    config_ = Config({}, ACL_PROF_MSPROFTX);
+    ASSERT_NE(config_, nullptr);
+  }
+  void TearDown() override {
+    aclprofDestroyConfig(config_);
+    ApiTest::TearDown();
+  }
+  aclprofConfig* config_ = nullptr;
+};
+
+TEST_F(Lifecycle, OneSessionFillsACompleteDirectory) {
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "cpu,mem"), 0);
+  ASSERT_EQ(aclprofStart(config_), 0) << Message();
+  for (uint64_t i = 0; i < 100; ++i) {
+    const MsprofApi call = Call(i);
+    EXPECT_EQ(MsprofReportApi(1, &call), 0);
+  }
+  ASSERT_EQ(aclprofStop(config_), 0) << Message();
+  const auto found = ProfDirectories();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(MsprofGetPath(), found[0].string());
+  const auto manifest = Manifest(found[0]);
+  EXPECT_EQ(manifest["complete"], true);
+  EXPECT_EQ(manifest["simulated"], false);
+  EXPECT_EQ(manifest["devices"].size(), 0u);
+  EXPECT_EQ(manifest["data_types"], "0x4000000000000080");
+  EXPECT_EQ(Kept(manifest, "api_event"), 100u);
+  EXPECT_GE(Kept(manifest, "host_cpu"), 1u);
+  EXPECT_GE(Kept(manifest, "host_mem"), 1u);
+  EXPECT_GT(manifest["host"]["cycle_hz"], 0);
+  EXPECT_GT(manifest["cost"]["start_ns"], 0);
+  EXPECT_GT(manifest["cost"]["stop_ns"], 0);
+  EXPECT_EQ(Data(found[0], "host/data/aging.api_event.data").size(), 100 * sizeof(MsprofApi));
+  for (const char* name : {"host/info.json", "host/sample.json", "host/start_info", "host/end_info", "host/host_start.log"}) {
+    EXPECT_TRUE(std::filesystem::exists(found[0] / name)) << name;
+  }
+  EXPECT_TRUE(std::filesystem::exists(found[0] / "host/data/aging.api_event.data.slice_0.done"));
+  EXPECT_EQ(Json(found[0] / "host/info.json")["devices"], "64");
+  EXPECT_EQ(Json(found[0] / "host/sample.json")["devices"], "64");
+}
+
+TEST_F(Lifecycle, EachStartMakesADirectoryWithTheNextNumber) {
+  ASSERT_EQ(Init(), 0);
+  for (uint64_t round = 1; round <= 3; ++round) {
+    ASSERT_EQ(aclprofStart(config_), 0);
+    for (uint64_t i = 0; i < round; ++i) {
+      const MsprofApi call = Call(i);
+      EXPECT_EQ(MsprofReportApi(1, &call), 0);
+    }
+    ASSERT_EQ(aclprofStop(config_), 0);
+    const MsprofApi outside = Call(99);
+    EXPECT_EQ(MsprofReportApi(1, &outside), 0);
+  }
+  const auto found = ProfDirectories();
+  ASSERT_EQ(found.size(), 3u);
+  for (uint64_t round = 1; round <= 3; ++round) {
+    EXPECT_EQ(Number(found[round - 1]), Number(found[0]) + round - 1);
+    EXPECT_EQ(Kept(Manifest(found[round - 1]), "api_event"), round);
+  }
+}
+
+TEST_F(Lifecycle, ASecondStartWithTheSameTypesChangesNothingAndWithOthersIsRefused) {
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  EXPECT_EQ(aclprofStart(config_), 0);
+  aclprofConfig* other = Config({}, ACL_PROF_MSPROFTX | ACL_PROF_ACL_API);
+  EXPECT_EQ(aclprofStart(other), 100010);
+  EXPECT_EQ(aclprofStop(other), 100010);
+  EXPECT_NE(Message().find("0x4000000000000081"), std::string::npos) << Message();
+  aclprofConfig* equal = Config({}, ACL_PROF_MSPROFTX, ACL_AICORE_MEMORY_UB);
+  EXPECT_EQ(aclprofStop(equal), 0) << "only data types are compared";
+  EXPECT_EQ(aclprofStop(equal), 0) << "nothing runs any more";
+  EXPECT_EQ(aclprofDestroyConfig(other), 0);
+  EXPECT_EQ(aclprofDestroyConfig(equal), 0);
+  EXPECT_EQ(ProfDirectories().size(), 1u);
+}
+
+TEST_F(Lifecycle, StopWithoutAConfigurationStopsWhateverRuns) {
+  ASSERT_EQ(Init(), 0);
+  EXPECT_EQ(aclprofStop(nullptr), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  EXPECT_EQ(aclprofStop(nullptr), 0);
+  EXPECT_EQ(Manifest(ProfDirectories().at(0))["complete"], true);
+}
+
+TEST_F(Lifecycle, FinalizeStopsARunningSessionAndTheNextStartCollectsAgain) {
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  const MsprofApi call = Call(1);
+  EXPECT_EQ(MsprofReportApi(1, &call), 0);
+  const uint64_t id = MsprofGetHashId("late_name", 9);
+  EXPECT_EQ(aclprofFinalize(), 0);
+  const auto first = ProfDirectories().at(0);
+  EXPECT_EQ(Manifest(first)["complete"], true);
+  EXPECT_EQ(Kept(Manifest(first), "api_event"), 1u);
+  EXPECT_NE(Data(first, "host/data/unaging.additional.hash_dic").find(std::to_string(id) + ":late_name\n"), std::string::npos);
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  EXPECT_EQ(MsprofReportApi(1, &call), 0);
+  EXPECT_EQ(aclprofStop(config_), 0);
+  EXPECT_EQ(Kept(Manifest(ProfDirectories().at(1)), "api_event"), 1u);
+  EXPECT_NE(Data(ProfDirectories().at(1), "host/data/unaging.additional.hash_dic").find("late_name"), std::string::npos)
+      << "every session gets all names";
+}
+
+TEST_F(Lifecycle, FinalizeForgetsSettings) {
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "mem"), 0);
+  ASSERT_EQ(aclprofFinalize(), 0);
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  ASSERT_EQ(aclprofStop(config_), 0);
+  EXPECT_FALSE(std::filesystem::exists(ProfDirectories().at(0) / "host/data/host_mem.data.slice_0"));
+}
+
+TEST_F(Lifecycle, StartInitialisesByItselfIntoThePathSetting) {
+  ASSERT_EQ(Set(ACL_PROF_PATH, (directory_ / "set").string()), 0);
+  ASSERT_EQ(aclprofStart(config_), 0) << Message();
+  EXPECT_EQ(aclprofStop(config_), 0);
+  EXPECT_EQ(ProfDirectories(directory_ / "set").size(), 1u);
+  EXPECT_EQ(Init(), 100002) << "the start has initialised";
+  EXPECT_EQ(aclprofFinalize(), 0);
+  // Before Init the setting does not count against it, after it it does.
+  ASSERT_EQ(Set(ACL_PROF_PATH, (directory_ / "before").string()), 0);
+  ASSERT_EQ(Init((directory_ / "init").string()), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  ASSERT_EQ(aclprofStop(config_), 0);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "before"));
+  EXPECT_EQ(ProfDirectories(directory_ / "init").size(), 1u);
+  ASSERT_EQ(Set(ACL_PROF_PATH, (directory_ / "after").string()), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  ASSERT_EQ(aclprofStop(config_), 0);
+  EXPECT_EQ(ProfDirectories(directory_ / "after").size(), 1u);
+}
+
+TEST_F(Lifecycle, AFailedStartLeavesTheStateAsItWas) {
+  ASSERT_EQ(Set(ACL_PROF_PATH, "/proc/nowhere"), 0);
+  EXPECT_EQ(aclprofStart(config_), 100003);
+  EXPECT_EQ(Init(), 0) << "the start did not initialise";
+  EXPECT_EQ(aclprofStart(config_), 0) << Message();
+  EXPECT_EQ(aclprofStop(config_), 0);
+}
+
+TEST_F(Lifecycle, AConfigurationMayGoWhileItsSessionRuns) {
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  EXPECT_EQ(aclprofDestroyConfig(config_), 0);
+  EXPECT_EQ(aclprofStop(config_), 100000) << "it lives no more";
+  EXPECT_EQ(aclprofStop(nullptr), 0);
+}
+
+TEST_F(Lifecycle, DroppedRecordsAreCountedExactly) {
+  // One MiB for all threads; this is read at the first session of the process.
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    setenv("NPUPROF_HOST_RING_MB", "1", 1);
+    aclprofConfig* config = Config({}, ACL_PROF_MSPROFTX);
+    if (Init() != 0 || aclprofStart(config) != 0) _exit(10);
+    std::vector<MsprofAdditionalInfo> info(64);
+    for (auto& record : info) {
+      record.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
+      record.level = MSPROF_REPORT_TX_LEVEL;
+    }
+    uint64_t refused = 0;
+    for (int i = 0; i < 20'000; ++i) refused += MsprofReportAdditionalInfo(1, info.data(), 256) != 0;
+    if (aclprofStop(config) != 0) _exit(11);
+    const auto manifest = Manifest(ProfDirectories().at(0));
+    const uint64_t kept = Kept(manifest, "level_20500_type_0"), lost = Lost(manifest, "level_20500_type_0");
+    if (lost != refused) _exit(12);
+    if (kept + lost != 20'000) _exit(13);
+    if (lost && manifest["host"]["lost_by_cause"]["ring_full"] != lost) _exit(14);
+    if (Data(ProfDirectories().at(0), "host/data/aging.additional.level_20500_type_0").size() != kept * 256) _exit(15);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(Lifecycle, ReportingThreadsNeverDisturbStartAndStop) {
+  ASSERT_EQ(Init(), 0);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (uint64_t i = 0; !stop.load(std::memory_order_relaxed); ++i) {
+        MsprofApi call = Call(i);
+        call.threadId = t;
+        MsprofReportApi(1, &call);
+        if (i % 64 == 0) {
+          const std::string name = "op" + std::to_string(i % 1024);
+          MsprofGetHashId(name.data(), name.size());
+          std::this_thread::yield();
+        }
+      }
+    });
+  }
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(aclprofStart(config_), 0) << Message();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(aclprofStop(config_), 0) << Message();
+  }
+  stop = true;
+  for (auto& thread : threads) thread.join();
+  for (const auto& prof : ProfDirectories()) {
+    const auto manifest = Manifest(prof);
+    EXPECT_EQ(manifest["complete"], true);
+    EXPECT_EQ(Data(prof, "host/data/aging.api_event.data").size(), Kept(manifest, "api_event") * sizeof(MsprofApi));
+  }
+}
+
+TEST_F(Lifecycle, AForkedChildReportsNothingAndMayProfileItself) {
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  MsprofApi call = Call(1);
+  EXPECT_EQ(MsprofReportApi(1, &call), 0);
+  const auto child_directory = directory_ / "child";
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (int i = 0; i < 10; ++i) MsprofReportApi(1, &call);
+    if (aclprofStop(nullptr) != 0) _exit(1);  // nothing runs here
+    if (Init(child_directory.string()) != 0) _exit(2);
+    aclprofConfig* own = Config({}, ACL_PROF_MSPROFTX);
+    if (aclprofStart(own) != 0) _exit(3);
+    MsprofReportApi(1, &call);
+    MsprofReportApi(1, &call);
+    if (aclprofStop(own) != 0) _exit(4);
+    exit(0);  // the exit handlers run too
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(MsprofReportApi(1, &call), 0);
+  EXPECT_EQ(aclprofStop(config_), 0);
+  EXPECT_EQ(Kept(Manifest(ProfDirectories().at(0)), "api_event"), 2u);
+  const auto childs = ProfDirectories(child_directory);
+  ASSERT_EQ(childs.size(), 1u);
+  EXPECT_EQ(Kept(Manifest(childs[0]), "api_event"), 2u);
+}
+
+TEST_F(Lifecycle, AProcessThatEndsWithoutStopLeavesACompleteDirectory) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (Init() != 0 || aclprofStart(config_) != 0) _exit(1);
+    const MsprofApi call = Call(1);
+    MsprofReportApi(1, &call);
+    exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  const auto manifest = Manifest(ProfDirectories().at(0));
+  EXPECT_EQ(manifest["complete"], true);
+  EXPECT_EQ(Kept(manifest, "api_event"), 1u);
+}
+
+TEST_F(Lifecycle, AKilledProcessKeepsWhatIsOlderThanASecond) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (Init() != 0 || aclprofStart(config_) != 0) _exit(1);
+    for (uint64_t i = 0; i < 500; ++i) {
+      const MsprofApi call = Call(i);
+      MsprofReportApi(1, &call);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const auto prof = ProfDirectories().at(0);
+  EXPECT_EQ(Data(prof, "host/data/aging.api_event.data").size(), 500 * sizeof(MsprofApi));
+  EXPECT_EQ(Manifest(prof)["complete"], false);
+  EXPECT_EQ(Kept(Manifest(prof), "api_event"), 500u);
+}
+
+TEST_F(Lifecycle, TheSignalHandlersOfTheProgramStayItsOwn) {
+  struct sigaction before[3], after;
+  const int signals[] = {SIGINT, SIGTERM, SIGSEGV};
+  for (int i = 0; i < 3; ++i) sigaction(signals[i], nullptr, &before[i]);
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  for (int i = 0; i < 3; ++i) {
+    sigaction(signals[i], nullptr, &after);
+    EXPECT_EQ(after.sa_handler, before[i].sa_handler) << signals[i];
+  }
+  EXPECT_EQ(aclprofStop(config_), 0);
+}
+
+std::atomic<int> g_control{-1};
+int32_t StopInCallback(uint32_t, void* data, uint32_t) {
+  if (static_cast<MsprofCommandHandle*>(data)->type == PROF_COMMANDHANDLE_TYPE_START) g_control = aclprofStop(nullptr);
+  return 0;
+}
+
+TEST_F(Lifecycle, AControlCallFromACallbackIsRefusedInsteadOfHanging) {
+  ASSERT_EQ(MsprofRegisterCallback(MSPROF_MODULE_GE, StopInCallback), 0);
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  EXPECT_EQ(g_control, 500005);
+  EXPECT_EQ(aclprofStop(config_), 0);
+}
+
+TEST_F(Lifecycle, TheCommandOwnsProfilingOfTheProgramsItStarts) {
+  const auto output = directory_ / "recorded";
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    setenv("NPUPROF_RECORD_DIR", output.c_str(), 1);
+    setenv("NPUPROF_RECORD_TYPES", "0x80", 1);
+    setenv("NPUPROF_RECORD_HOST", "mem", 1);
+    // A child of fork is not started by the command; exec a new program instead.
+    execl("/proc/self/exe", "api_test", "--gtest_filter=Recorded.*", "--gtest_also_run_disabled_tests", nullptr);
+    _exit(99);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  const auto found = ProfDirectories(output);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(Manifest(found[0])["complete"], true);
+  EXPECT_EQ(Kept(Manifest(found[0]), "api_event"), 1u);
+  EXPECT_TRUE(std::filesystem::exists(found[0] / "host/data/host_mem.data.slice_0"));
+}
+
+// The program of the test above.
+TEST(Recorded, DISABLED_Program) {
+  setenv("NPUPROF_LOG", "0", 1);
+  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0) << npuprofLastMessage();
+  EXPECT_EQ(aclprofInit("/tmp", 4), 100042);
+  EXPECT_EQ(aclprofStart(nullptr), 100000) << "the configuration is judged first";
+  aclprofConfig* config = aclprofCreateConfig(nullptr, 0, ACL_AICORE_NONE, nullptr, ACL_PROF_MSPROFTX);
+  EXPECT_EQ(aclprofStart(config), 100042);
+  EXPECT_EQ(aclprofStop(config), 100042);
+  EXPECT_EQ(aclprofFinalize(), 100042);
+  MsprofApi api = {};
+  api.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
+  EXPECT_EQ(MsprofReportApi(1, &api), 0);
+  EXPECT_EQ(MsprofFinalize(), 0);
+}
+
+}  // namespace
+}  // namespace npuprof
