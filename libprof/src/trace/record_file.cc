@@ -95,7 +95,7 @@ std::string HostFileName(bool aging, std::string_view kind_and_tag) {
 }
 
 std::string DeviceFileName(std::string_view kind, uint32_t device_id) {
-  return fmt::format("{}.{}", kind, device_id);
+  return fmt::format("{}.data.{}", kind, device_id);
 }
 
 }  // namespace npuprof::trace

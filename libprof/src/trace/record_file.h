@@ -88,7 +88,7 @@ class RecordFile {
 
 /// "aging.api_event.data", "unaging.compact.task_track", "unaging.additional.hash_dic" ...
 std::string HostFileName(bool aging, std::string_view kind_and_tag);
-/// "stars_soc.data.0"
+/// DeviceFileName("stars_soc", 0) is "stars_soc.data.0".
 std::string DeviceFileName(std::string_view kind, uint32_t device_id);
 
 }  // namespace npuprof::trace

@@ -202,7 +202,7 @@ TEST(Large, EveryTaskKeepsItsOperatorAcrossWrapsInBoundedMemory) {
   EXPECT_EQ(result.devices.at(0).pmu_matched, kTasks);
   EXPECT_EQ(result.devices.at(0).unpaired, 0u);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_LT(grown / (kTasks - kSmall), 260u) << "bytes per task";
+  EXPECT_LT(grown / (kTasks - kSmall), 180u) << "bytes per task";
 #else
   (void)grown;  // sanitizers keep freed memory
 #endif
