@@ -23,6 +23,8 @@ function(npuprof_test)
   endif()
   add_executable(${T_NAME} ${T_SOURCES})
   target_link_libraries(${T_NAME} PRIVATE ${T_LIBS} GTest::gtest_main Threads::Threads npuprof_options)
+  # Tests are compiled often and run briefly: what they test keeps its own optimisation.
+  target_compile_options(${T_NAME} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O0 -g1>)
   set_target_properties(${T_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   gtest_discover_tests(${T_NAME} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${T_TIMEOUT} ENVIRONMENT "${T_ENVIRONMENT}")
