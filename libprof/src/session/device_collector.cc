@@ -104,10 +104,10 @@ Status DeviceCollector::AddRings() {
   const Plan& plan = context_.plan;
   auto slots = [&](uint32_t fallback) { return context_.task_slots ? context_.task_slots : fallback; };
   if (plan.tasks) {
-    Status status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TASK_LOG, slots(kTaskLogSlots)), "stars_soc.data",
+    Status status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TASK_LOG, slots(kTaskLogSlots)), "stars_soc",
                             sizeof(npuprof_rec_task_log), true);
     if (!status.ok()) return status;
-    status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TS_TRACK, slots(kTrackSlots)), "ts_track.data",
+    status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TS_TRACK, slots(kTrackSlots)), "ts_track",
                      sizeof(npuprof_rec_ts_track), false);
     if (!status.ok()) return status;
   }
@@ -117,17 +117,17 @@ Status DeviceCollector::AddRings() {
     request.vector_event_count = static_cast<uint8_t>(plan.vector_events.size());
     std::copy(plan.cube_events.begin(), plan.cube_events.end(), request.cube_events);
     std::copy(plan.vector_events.begin(), plan.vector_events.end(), request.vector_events);
-    const Status status = AddRing(request, "ffts_profile.data", sizeof(npuprof_rec_task_pmu), true);
+    const Status status = AddRing(request, "ffts_profile", sizeof(npuprof_rec_task_pmu), true);
     if (!status.ok()) return status;
   }
   if (plan.memory_period.count() > 0) {
     npuprof_add_ring request = device::MakeRing(NPUPROF_CHANNEL_HBM, kMemorySlots);
     request.period_ns = static_cast<uint64_t>(plan.memory_period.count());
-    Status status = AddRing(request, "hbm.data", device::kBandwidthFileRecord, false, device::ConvertHbm);
+    Status status = AddRing(request, "hbm", device::kBandwidthFileRecord, false, device::ConvertHbm);
     if (!status.ok()) return status;
     request.channel = NPUPROF_CHANNEL_LLC;
     request.options = plan.llc_write ? 1 : 0;
-    status = AddRing(request, "llc.data", device::kBandwidthFileRecord, false, device::ConvertLlc);
+    status = AddRing(request, "llc", device::kBandwidthFileRecord, false, device::ConvertLlc);
     if (!status.ok()) return status;
   }
   return Status::Ok();
