@@ -175,6 +175,15 @@ TEST_F(Reports, MixedOperatorsCarryRatioAndContext) {
   EXPECT_EQ(r_.Compacts("task_track").at(0).data.runtimeTrack.taskType, MSPROF_RTS_TASK_KERNEL_MIX_AIC);
 }
 
+TEST_F(Reports, ExecutionsAreMarkedAsIterationsOnlyIfAsked) {
+  r_.Start(PROF_RUNTIME_API);
+  Work();
+  EXPECT_TRUE(r_.Apis(kRuntime, "ProfilerTraceEx").empty());
+  r_.Start(PROF_RUNTIME_API | PROF_TRAINING_TRACE);
+  Work();
+  EXPECT_EQ(r_.Apis(kRuntime, "ProfilerTraceEx").size(), 3u) << "model begins, iteration ends, model ends";
+}
+
 TEST_F(Reports, LoadedModelsAreNamedToLaterSessions) {
   uint32_t model = 0;
   ASSERT_EQ(aclmdlLoadFromFile(MODELS_DIR "/gpt2_decode.json", &model), ACL_SUCCESS);

@@ -2,6 +2,7 @@
 // Loading, describing and executing models.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@ struct LoadedModel {
   std::vector<ops::Tensor> inputs, outputs;
   std::vector<RtOperator> ops;
   uint32_t device;
+  mutable std::atomic<uint64_t> executions{0};
 };
 
 struct Registry {
@@ -38,6 +40,9 @@ Registry& Models() {
   static auto* registry = new Registry;  // outlives every thread
   return *registry;
 }
+
+// Marks in the device's track: every execution is an iteration of its model.
+constexpr uint16_t kModelStartTag = 0, kModelEndTag = 1, kIterationEndTag = 4;
 
 constexpr uint64_t kModelBits = PROF_TASK_TIME | PROF_TASK_TIME_L1 | PROF_TASK_TIME_L2 | PROF_TASK_TIME_L3;
 
@@ -99,9 +104,18 @@ int Execute(uint32_t id, const aclmdlDataset* input, const aclmdlDataset* output
   if (static_cast<uint32_t>(device) != model->device)
     return rtFail(ACL_ERROR_RT_MODEL_CONTEXT, fmt::format("model {} was loaded on device {}, the stream is on {}", id,
                                                           model->device, device));
+  const uint64_t iteration = ++model->executions;
+  void* graph = nullptr;
+  if (int code = rtCaptureInfo(stream, &graph)) return code;
+  const bool marked = graph == nullptr && AclSwitches().Any(PROF_TRAINING_TRACE);
   Span span(rtGraphEngineWants(kModelBits), MSPROF_REPORT_MODEL_LEVEL, MSPROF_REPORT_MODEL_EXECUTE_TYPE, id);
+  if (marked) rtProfilerTraceEx(iteration, id, kModelStartTag, stream);
   for (const RtOperator& op : model->ops)
     if (int code = rtLaunchOperator(op, stream)) return code;
+  if (marked) {
+    rtProfilerTraceEx(iteration, id, kIterationEndTag, stream);
+    rtProfilerTraceEx(iteration, id, kModelEndTag, stream);
+  }
   return ACL_SUCCESS;
 }
 

@@ -118,7 +118,10 @@ RT_EXPORT int rtLaunchOperator(const npusim::RtOperator& op, void* stream);
 /** Tells which graph a loaded model is (graph_id_map), now and at the start of every later session. */
 RT_EXPORT void rtAnnounceModel(uint32_t model_id, uint64_t name);
 RT_EXPORT void rtForgetModel(uint32_t model_id);
-/** A step mark in the device's track: @p tag 60000 begins, 60001 ends step @p index. */
+/**
+ * A mark in the device's track. @p tag 60000 and 60001: begin and end of step @p index; 0, 1, 4: begin and end of
+ * model @p model_id, end of its iteration @p index.
+ */
 RT_EXPORT int rtProfilerTraceEx(uint64_t index, uint64_t model_id, uint16_t tag, void* stream);
 /** Bits PROF_* that the running session wants from operators and models (component GE); 0 without one. */
 RT_EXPORT bool rtGraphEngineWants(uint64_t bits);
