@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     struct timespec now, begin;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
-      if (npusimLaunch(stream, "work", "Work", NPUSIM_TASK_AI_CORE, 8, 20000, 10) != 0) return 1;
+      if (npusimLaunch(stream, "work", "Work", NPUSIM_OP_AI_CORE, 8, 20000, 10) != 0) return 1;
       if (aclrtSynchronizeStream(stream) != 0) return 1;
       clock_gettime(CLOCK_MONOTONIC, &now);
     } while (now.tv_sec == begin.tv_sec);

@@ -56,11 +56,11 @@ int main(int argc, char** argv) {
   CHECK(config == NULL);
 
   uint64_t before = started();
-  CHECK(npusimLaunch(stream, "before", "Work", NPUSIM_TASK_AI_CORE, 1, LONG_TASK, 1));
+  CHECK(npusimLaunch(stream, "before", "Work", NPUSIM_OP_AI_CORE, 1, LONG_TASK, 1));
   wait_until_started(before + 1);
   CHECK(aclprofStart(config));
-  if (inside != 0) CHECK(npusimLaunch(stream, "inside", "Work", NPUSIM_TASK_AI_CORE, 1, 2000, inside));
-  CHECK(npusimLaunch(stream, "after", "Work", NPUSIM_TASK_AI_CORE, 1, LONG_TASK, 1));
+  if (inside != 0) CHECK(npusimLaunch(stream, "inside", "Work", NPUSIM_OP_AI_CORE, 1, 2000, inside));
+  CHECK(npusimLaunch(stream, "after", "Work", NPUSIM_OP_AI_CORE, 1, LONG_TASK, 1));
   wait_until_started(before + inside + 2);
   CHECK(aclprofStop(config));
   CHECK(aclrtSynchronizeStream(stream));

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
 
   for (int i = 0; i < BYTES; i++) there[i] = (unsigned char)(i * 7);
   for (int i = 0; i < 200; i++)
-    if (npusimLaunch(stream, "work", "Work", NPUSIM_TASK_AI_CORE, 4, 2000, 10) != 0) return 1;
+    if (npusimLaunch(stream, "work", "Work", NPUSIM_OP_AI_CORE, 4, 2000, 10) != 0) return 1;
   if (aclrtMemcpy(memory, BYTES, there, BYTES, ACL_MEMCPY_HOST_TO_DEVICE) != 0 ||
       aclrtMemcpy(back, BYTES, memory, BYTES, ACL_MEMCPY_DEVICE_TO_HOST) != 0 ||
       aclrtSynchronizeStream(stream) != 0)

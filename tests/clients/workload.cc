@@ -29,17 +29,17 @@ struct Options {
   uint32_t devices = 1, streams = 1, blocks = 8, metrics = 1;
   uint64_t types = ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS | ACL_PROF_RUNTIME_API;
   bool single = false;
-  int kind = NPUSIM_TASK_AI_CORE;
+  int kind = NPUSIM_OP_AI_CORE;
   std::vector<std::pair<int, std::string>> settings;
 };
 
 bool Parse(int argc, char** argv, Options* o) {
   if (argc < 2) return false;
   o->dir = argv[1];
-  const std::map<std::string, int> kinds = {{"aic", NPUSIM_TASK_AI_CORE},
-                                            {"aiv", NPUSIM_TASK_AI_VECTOR_CORE},
-                                            {"mix", NPUSIM_TASK_MIX_AIC},
-                                            {"aicpu", NPUSIM_TASK_AI_CPU}};
+  const std::map<std::string, int> kinds = {{"aic", NPUSIM_OP_AI_CORE},
+                                            {"aiv", NPUSIM_OP_AI_VECTOR_CORE},
+                                            {"mix", NPUSIM_OP_MIX_AIC},
+                                            {"aicpu", NPUSIM_OP_AI_CPU}};
   for (int i = 2; i < argc; i++) {
     const std::string argument = argv[i];
     const size_t equals = argument.find('=');

@@ -17,7 +17,7 @@ from validator import validate
 
 SOURCE = os.environ.get("NPUPROF_SOURCE_DIR", os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")))
 BUILD = os.environ.get("NPUPROF_BUILD_DIR", os.path.join(SOURCE, "build", "release"))
-CLIENTS = os.path.join(BUILD, "tests", "clients")
+CLIENTS = os.path.join(BUILD, "tests", "clients", "bin")
 NPUPROF = os.path.join(BUILD, "bin", "npuprof")
 MODELS = os.path.join(SOURCE, "tools", "npusim", "models")
 

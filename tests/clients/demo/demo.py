@@ -27,8 +27,8 @@ HOST_TO_DEVICE = 1
 class Totals(ctypes.Structure):
     """npusimDeviceTotals of npusim/npusim.h."""
     _fields_ = [(name, ctypes.c_uint64) for name in (
-        "submitted", "started", "ended", "kernels", "aic_cycles", "aiv_cycles", "macs_fp16", "macs_int8",
-        "bytes_read", "bytes_written")]
+        "submitted", "started", "ended", "kernels", "aic_cycles", "aiv_cycles", "cube_macs", "bytes_read",
+        "bytes_written")]
 
 
 def check(ret, call):

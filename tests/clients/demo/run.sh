@@ -9,7 +9,8 @@ root=$(cd "$here/../../.." && pwd)
 build=${1:-$root/build/release}
 [[ $build == /* ]] || build=$root/$build
 out=${2:-$root/demo-out}
-clients=$build/tests/clients
+clients=$build/tests/clients/bin
+scenes=$build/tests/clients/scenes
 model=$root/tools/npusim/models/resnet50_b1.json
 mark="NPU (simulated): every device figure below comes from the simulated reference NPU and was not measured"
 
@@ -42,7 +43,7 @@ status=0
 
 echo "$mark"
 say "C++: ResNet-50 on two devices, images from disk, gradients exchanged, 20 steps"
-"$clients/demo" "$out/cpp" "$model" "$clients/scenes" "$out/cpp/totals.json"
+"$clients/demo" "$out/cpp" "$model" "$scenes" "$out/cpp/totals.json"
 prof=$(prof_in "$out/cpp")
 "$build/bin/npuprof" export "$prof" --output "$out/cpp/tables"
 say "first ten rows of op_summary"
@@ -59,7 +60,7 @@ check sound "$python_prof" "$out/python/tables" "$out/python/totals.json" || sta
 
 say "C++ again with a stalled drain and rings of 256 records: the loss is counted to the last record"
 NPUSIM_FAULT=stall_drain NPUPROF_RING_RECORDS=256 \
-  "$clients/demo" "$out/stalled" "$model" "$clients/scenes" "$out/stalled/totals.json" >"$out/stalled/steps.txt"
+  "$clients/demo" "$out/stalled" "$model" "$scenes" "$out/stalled/totals.json" >"$out/stalled/steps.txt"
 check stalled "$(prof_in "$out/stalled")" "$out/stalled/totals.json" || status=1
 
 say "where to look"
