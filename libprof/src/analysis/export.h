@@ -53,8 +53,9 @@ struct ExportResult {
 };
 
 /// Exports `profile`. Tables without rows are not written. Throws Error if an option is unknown or the output
-/// cannot be written; no file of an earlier export is changed and no half-written file stays behind under its
-/// final name. Memory is bounded by the number of tasks (about 100 bytes each), not by the size of the files.
+/// cannot be written; no file of an earlier export is changed except README.txt, and no half-written file
+/// stays behind under its final name. Memory grows with the number of tasks (about 120 bytes each) and of
+/// distinct names, not with the size of the files.
 ExportResult Export(const Profile& profile, const ExportOptions& options);
 
 }  // namespace npuprof::analysis

@@ -61,8 +61,8 @@ struct DeviceInfo {
 class Profile {
  public:
   /// Opens `directory`, a PROF_* directory or a directory that holds exactly one.
-  /// Throws Error if there is none, or if metadata that every export needs is missing or malformed.
-  /// A missing host or device part is no error: the rest is exported and warnings() says what is absent.
+  /// A part (host or one device) whose metadata is missing or malformed is left out; warnings() names file
+  /// and key. Throws Error if there is no PROF directory, more than one, or none of its parts is usable.
   static Profile Open(const std::filesystem::path& directory);
 
   /// PROF_* directories at or directly below `directory`, sorted by name. Never throws for unreadable
