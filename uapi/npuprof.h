@@ -294,7 +294,7 @@ struct npuprof_add_ring {
  * @clock: returned: device clock at which the request took effect
  * @monotonic_raw_ns: returned: CLOCK_MONOTONIC_RAW at the same moment
  * @straddling: returned: START: tasks already running, which are not recorded; STOP: recorded tasks that
- *	had not ended at the timeout
+ *	still ran when the window ended. How many of them never ended is tasks_started - tasks_ended of STATS
  *
  * START arms all rings at one device clock value; a task belongs to the window in which it started. STOP
  * ends the window for starts at once, waits for the ends, then publishes all that is buffered anywhere,

@@ -118,7 +118,7 @@ class ClientTest(unittest.TestCase):
     def run_client(self, client, *arguments, status=0, **env):
         """Runs a client to its end and checks its exit status."""
         done = subprocess.run([os.path.join(CLIENTS, client), *map(str, arguments)], capture_output=True, text=True,
-                              env=environment(**env), timeout=500, check=False)
+                              env=environment(**env), timeout=500, cwd=self.dir, check=False)
         self.assertEqual(status, done.returncode, f"{client}: {done.stdout}{done.stderr}")
         return done
 

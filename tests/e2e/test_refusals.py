@@ -32,7 +32,7 @@ class Library(ClientTest):
         self.refused(-1, ("99",), "unknown-device")
 
     def test_path_with_a_forbidden_character(self):
-        self.refused(100003, ("a;b",), "path", os.path.join(self.dir, "a;b"))
+        self.refused(100003, (";",), "path", os.path.join(self.dir, "a;b"))
 
     def test_path_that_is_a_file(self):
         path = os.path.join(self.dir, "file")
@@ -48,7 +48,7 @@ class Library(ClientTest):
         self.refused(100000, ("77",), "unknown-metrics", self.dir)
 
     def test_settings(self):
-        for text in ("0", "101", "fast", "050", ""):
+        for text in ("0", "101", "fast", "0050", ""):
             with self.subTest(text):
                 self.refused(100010, (text, "100"), "setting", text)
 
@@ -73,7 +73,7 @@ class Unaffected(ClientTest):
 
     def outcome(self, directory, *arguments, preexec=None, **env):
         done = subprocess.run([os.path.join(CLIENTS, "unaffected"), directory, *arguments], capture_output=True,
-                              text=True, env=environment(**env), preexec_fn=preexec, timeout=120, check=False)
+                              text=True, env=environment(**env), preexec_fn=preexec, timeout=120, cwd=self.dir, check=False)
         return (done.returncode, done.stdout), done.stderr
 
     def setUp(self):
@@ -112,7 +112,7 @@ class Unaffected(ClientTest):
                 plain = self.good
                 if "_at" in fault:
                     done = subprocess.run([os.path.join(CLIENTS, "unaffected"), "/"], capture_output=True, text=True,
-                                          env=environment(NPUSIM_FAULT=fault), timeout=120, check=False)
+                                          env=environment(NPUSIM_FAULT=fault), timeout=120, cwd=self.dir, check=False)
                     self.assertGreaterEqual(done.returncode, 0, "died by a signal")
                     continue
                 same, _ = self.outcome(self.fresh(fault.split("=", maxsplit=1)[0]), NPUSIM_FAULT=fault)
@@ -131,7 +131,7 @@ class FullDisk(ClientTest):
 
     def test_full_disk_is_told_and_harms_neither_program_nor_what_was_written(self):
         done = subprocess.run([os.path.join(CLIENTS, "workload"), self.disk, "tasks=50000", "cycles=500"],
-                              capture_output=True, text=True, env=environment(), timeout=300, check=False)
+                              capture_output=True, text=True, env=environment(), timeout=300, cwd=self.dir, check=False)
         self.assertGreaterEqual(done.returncode, 0, "died by a signal")
         self.assertIn("aclprofStop returned 500005", done.stderr)
         self.assertIn("No space left on device", done.stderr)
@@ -150,7 +150,7 @@ class FullDisk(ClientTest):
 class Command(ClientTest):
     def command(self, *arguments):
         return subprocess.run([NPUPROF, *arguments], capture_output=True, text=True, env=environment(), timeout=120,
-                              check=False)
+                              cwd=self.dir, check=False)
 
     def refused(self, sentence, *arguments):
         done = self.command(*arguments)
@@ -180,24 +180,32 @@ class Command(ClientTest):
         shutil.copytree(GOLDEN, copy)
         name = "device_0/data/stars_soc.data.0.slice_0"
         with open(os.path.join(copy, name), "r+b") as f:
-            f.seek(64 * 10)  # the start of the sixth task
-            f.write(bytes(64))
+            f.seek(64 * 10)
+            f.write(b"\xa5" * 64)
         before = os.path.getmtime(os.path.join(copy, name))
         done = self.command("export", copy, "--output", os.path.join(self.dir, "tables"), "--json")
         self.assertEqual(0, done.returncode, done.stderr)
         result = json.loads(done.stdout)
         self.assertEqual(1, result["broken_records"])
         self.assertTrue(any("stars_soc.data.0" in w and "640" in w for w in result["warnings"]), result["warnings"])
-        self.assertEqual(39, result["rows"]["task_time"])
+        self.assertEqual(39, result["rows"]["task_time"])  # its end alone is no task
         self.assertEqual(before, os.path.getmtime(os.path.join(copy, name)))
 
-    def test_broken_metadata(self):
+    def test_broken_metadata_of_a_device_leaves_out_the_device_alone(self):
         copy = os.path.join(self.fresh("copy"), os.path.basename(GOLDEN))
         shutil.copytree(GOLDEN, copy)
         with open(os.path.join(copy, "device_0", "info.json.0"), "w", encoding="utf-8") as f:
             f.write("{")
-        self.refused(("info.json.0",), "export", copy, "--output", os.path.join(self.dir, "tables"))
-        self.assertFalse(os.path.exists(os.path.join(self.dir, "tables")) and os.listdir(os.path.join(self.dir, "tables")))
+        done = self.command("export", copy, "--output", os.path.join(self.dir, "some"), "--json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertTrue(any("info.json.0" in w for w in json.loads(done.stdout)["warnings"]), done.stdout)
+        self.assertEqual(5, json.loads(done.stdout)["rows"]["api_statistic"])
+        # With nothing left to export it is an error, and no file is made.
+        with open(os.path.join(copy, "host", "info.json"), "w", encoding="utf-8") as f:
+            f.write("{")
+        output = os.path.join(self.dir, "none")
+        self.refused(("info.json",), "export", copy, "--output", output)
+        self.assertFalse(os.path.exists(output) and os.listdir(output))
 
     def test_record_passes_the_exit_status_on(self):
         directory = self.fresh("record")

@@ -15,8 +15,9 @@
 namespace npuprof::analysis {
 namespace {
 
+// A sub-task may begin in the same tick as its task and comes after it.
 bool ByIdAndStart(const DeviceTask& a, const DeviceTask& b) {
-  return std::tie(a.stream, a.task, a.start) < std::tie(b.stream, b.task, b.start);
+  return std::tie(a.stream, a.task, a.start, a.is_subtask) < std::tie(b.stream, b.task, b.start, b.is_subtask);
 }
 
 // Start and end records find each other by this.
@@ -199,6 +200,7 @@ DeviceTask* DeviceTrace::Match(const Ids& ids, bool is_subtask, uint16_t context
   key.stream = ids.stream;
   key.task = ids.task;
   key.start = end;
+  key.is_subtask = true;
   auto it = std::upper_bound(tasks_.begin(), tasks_.end(), key, ByIdAndStart);
   // The task itself, its sub-tasks and the neighbours of the same ids: a handful.
   constexpr int kLookBack = 80;

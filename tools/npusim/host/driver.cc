@@ -242,6 +242,7 @@ int Driver::BeginStop(Session& session, npuprof_control* control, uint64_t now_n
   if (OwnsWindow(session)) {
     registers_.Write32(REFNPU_TRACE_WINDOW, 0);
     control->clock = registers_.Read64(REFNPU_TRACE_T1);
+    session.straddling = registers_.Read32(REFNPU_TRACE_RUNNING);
   }
   return 0;
 }
@@ -254,7 +255,7 @@ int Driver::FinishStop(Session& session, npuprof_control* control, uint64_t now_
   if (gone_) return -ENODEV;
   registers_.ChargeTo(&session.account);
   BusyTime busy(session);
-  control->straddling = OwnsWindow(session) ? registers_.Read32(REFNPU_TRACE_RUNNING) : 0;
+  control->straddling = session.straddling;
   ReadTaskCounts(session);
   PublishRest(session, now_ns);
   EmitClock(session, now_ns);

@@ -100,6 +100,7 @@ class Session {
   bool gone = false;
   uint32_t epoch = 0;
   uint64_t tasks_started = 0;
+  uint32_t straddling = 0;  // recorded tasks that ran when the window ended
   uint64_t tasks_ended = 0;
   uint64_t started_before = 0;  // of them, before the last reset
   uint64_t ended_before = 0;
