@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "device/device_session.h"
-#include "npuprof/commands.h"
+#include "npuprof/error.h"
 #include "npuprof/manifest.h"
 #include "npuprof/terminal.h"
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "npuprof/directories.h"
 
+#include <nlohmann/json.hpp>
+
 #include "analysis/profile.h"
-#include "npuprof/commands.h"
+#include "npuprof/error.h"
 
 namespace npuprof::cli {
 

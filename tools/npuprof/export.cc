@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "npuprof/commands.h"
+#include "npuprof/error.h"
 #include "npuprof/manifest.h"
 #include "npuprof/terminal.h"
 

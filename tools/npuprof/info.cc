@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "analysis/profile.h"
 #include "npuprof/commands.h"
 #include "npuprof/devices.h"
 #include "npuprof/directories.h"
+#include "npuprof/error.h"
 #include "npuprof/names.h"
 #include "npuprof/terminal.h"
 

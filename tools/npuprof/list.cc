@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "npuprof/commands.h"
 #include "npuprof/directories.h"
+#include "npuprof/error.h"
 #include "npuprof/terminal.h"
 
 namespace npuprof::cli {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 
 #include "analysis/error.h"
 #include "npuprof/commands.h"
+#include "npuprof/error.h"
 
 using namespace npuprof::cli;
 

@@ -5,8 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
-#include "npuprof/commands.h"
+#include "npuprof/error.h"
 #include "npuprof/terminal.h"
 
 namespace npuprof::cli {
@@ -24,18 +25,18 @@ std::optional<Manifest> Manifest::Read(const std::filesystem::path& prof_directo
   }
 }
 
-Manifest::Manifest(nlohmann::json json) : json_(std::move(json)) {
-  simulated_ = json_.at("simulated").get<bool>();
-  complete_ = json_.at("complete").get<bool>();
-  pid_ = json_.value("pid", uint64_t{0});
-  command_ = json_.value("command", "");
-  const nlohmann::json& window = json_.at("window");
+Manifest::Manifest(const nlohmann::json& json) : json_(std::make_shared<nlohmann::json>(json)) {
+  simulated_ = json.at("simulated").get<bool>();
+  complete_ = json.at("complete").get<bool>();
+  pid_ = json.value("pid", uint64_t{0});
+  command_ = json.value("command", "");
+  const nlohmann::json& window = json.at("window");
   begin_us_ = window.value("begin_realtime_us", uint64_t{0});
   const uint64_t begin = window.value("begin_monotonic_raw_ns", uint64_t{0});
   const uint64_t end = window.value("end_monotonic_raw_ns", uint64_t{0});
   if (end > begin) window_ns_ = end - begin;
 
-  const nlohmann::json devices = json_.value("devices", nlohmann::json::array());
+  const nlohmann::json devices = json.value("devices", nlohmann::json::array());
   devices_ = devices.size();
   for (const nlohmann::json& device : devices) {
     for (const nlohmann::json& ring : device.value("rings", nlohmann::json::array())) {
@@ -44,14 +45,14 @@ Manifest::Manifest(nlohmann::json json) : json_(std::move(json)) {
       AddCauses(ring, "device.");
     }
   }
-  const nlohmann::json host = json_.value("host", nlohmann::json::object());
+  const nlohmann::json host = json.value("host", nlohmann::json::object());
   for (const nlohmann::json& kind : host.value("kinds", nlohmann::json::array())) {
     // Unlike a ring's, a host kind's count of records is what was kept.
     kept_ += kind.value("records", uint64_t{0});
     lost_ += kind.value("lost", uint64_t{0});
   }
   AddCauses(host, "host.");
-  for (const nlohmann::json& message : json_.value("messages", nlohmann::json::array())) {
+  for (const nlohmann::json& message : json.value("messages", nlohmann::json::array())) {
     const std::string severity = message.value("severity", "");
     if (severity == "error" || severity == "warning")
       complaints_.push_back(severity + ": " + message.value("text", ""));

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ class Manifest {
   static std::optional<Manifest> Read(const std::filesystem::path& prof_directory);
 
   /** The file as it is. */
-  const nlohmann::json& json() const { return json_; }
+  const nlohmann::json& json() const { return *json_; }
 
   bool simulated() const { return simulated_; }
   bool complete() const { return complete_; }
@@ -44,10 +45,10 @@ class Manifest {
   const std::vector<std::string>& complaints() const { return complaints_; }
 
  private:
-  explicit Manifest(nlohmann::json json);
+  explicit Manifest(const nlohmann::json& json);
   void AddCauses(const nlohmann::json& owner, const std::string& prefix);
 
-  nlohmann::json json_;
+  std::shared_ptr<const nlohmann::json> json_;
   bool simulated_ = false, complete_ = false;
   uint64_t pid_ = 0, begin_us_ = 0, kept_ = 0, lost_ = 0;
   size_t devices_ = 0;

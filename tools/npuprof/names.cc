@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "npuprof/commands.h"
+#include "npuprof/error.h"
 
 namespace npuprof::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "npuprof/commands.h"
+#include "npuprof/error.h"
 
 namespace npuprof::cli {
 namespace {

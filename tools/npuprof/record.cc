@@ -2,14 +2,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "npuprof/commands.h"
 #include "npuprof/directories.h"
+#include "npuprof/error.h"
 #include "npuprof/names.h"
 #include "npuprof/process.h"
 #include "npuprof/terminal.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "npuprof/commands.h"
+#include "npuprof/error.h"
 #include "scratch.h"
 
 namespace npuprof::cli {
