@@ -66,7 +66,7 @@ json ToJson(const analysis::ExportResult& result) {
   return out;
 }
 
-void Print(const analysis::ExportResult& result, uint64_t elapsed_ns) {
+void Print(const analysis::ExportResult& result, bool losses_known, uint64_t elapsed_ns) {
   const bool colour = WantsColour(stdout);
   const std::string mark = Paint(kSimulatedMark, Style::kWarn, colour) + "\n";
   if (result.simulated) fmt::print("{}", mark);
@@ -95,7 +95,9 @@ void Print(const analysis::ExportResult& result, uint64_t elapsed_ns) {
   }
   for (const analysis::Warning& w : result.warnings)
     fmt::print("{}\n", Paint("warning: " + w.Line(), Style::kWarn, colour));
-  fmt::print("exported in {}, lost {} records\n", Duration(elapsed_ns), Count(lost));
+  fmt::print("exported in {}, {}\n", Duration(elapsed_ns),
+             losses_known ? fmt::format("lost {} records", Count(lost))
+                          : "losses unknown: the directory has no manifest of npuprof");
   if (result.simulated) fmt::print("{}", mark);
 }
 
@@ -103,8 +105,10 @@ int Export(const Options& options) {
   CheckFormats(options.formats);
   const auto begin = std::chrono::steady_clock::now();
   analysis::ExportResult result;
+  bool losses_known = false;
   {
     const analysis::Profile profile = analysis::Profile::Open(options.directory);
+    losses_known = profile.has_manifest();
     Progress progress("exporting");
     analysis::ExportOptions request;
     request.output = options.output;
@@ -117,7 +121,7 @@ int Export(const Options& options) {
   if (options.json) {
     fmt::print("{}\n", ToJson(result).dump(2));
   } else {
-    Print(result, (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
+    Print(result, losses_known, (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
   }
   return 0;
 }
