@@ -19,7 +19,7 @@ struct DataType {
 const std::vector<DataType>& DataTypes();
 
 /** What `record` collects when nothing is said. */
-inline constexpr const char* kDefaultDataTypes = "acl-api,task-time,metrics,aicpu,hccl,msproftx,runtime-api";
+inline constexpr const char* kDefaultDataTypes = "acl-api,task-time,metrics,hccl,msproftx,runtime-api";
 
 /**
  * The mask for a comma list of names or hexadecimal masks ("0x7").

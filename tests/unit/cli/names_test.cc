@@ -38,7 +38,7 @@ TEST(DataTypes, BitsWithoutNameAreShownInHexadecimal) {
 }
 
 TEST(DataTypes, DefaultIsAccepted) {
-  EXPECT_EQ(ParseDataTypes(kDefaultDataTypes), 0x1afu);
+  EXPECT_EQ(ParseDataTypes(kDefaultDataTypes), 0x1a7u);
 }
 
 TEST(DataTypes, RefusalNamesTheWordAndTheKnownOnes) {
