@@ -2,6 +2,7 @@
 // The built command: exit status and streams of everything but record.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "scratch.h"
@@ -106,6 +107,99 @@ TEST(Command, ListOfADirectoryWithoutProfilesSaysSo) {
   EXPECT_EQ(run.status, 0);
   EXPECT_NE(run.out.find("no PROF_* directory"), std::string::npos);
   EXPECT_EQ(Shell(scratch, kNpuprof + " list --json " + scratch.path().string()).out, "[]\n");
+}
+
+const std::string kGolden = std::string(NPUPROF_GOLDEN) + "/min";
+
+TEST(Command, ExportOfARecordedDirectoryWritesTablesAndTimelineAndCountsRows) {
+  Scratch scratch;
+  const std::string out = scratch.path().string() + "/tables";
+  const Finished run = Shell(scratch, kNpuprof + " export " + kGolden + " --json --output " + out);
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["rows"]["op_summary"], 30);
+  EXPECT_EQ(json["rows"]["task_time"], 40);
+  EXPECT_EQ(json["devices"][0]["pmu_matched"], 30);
+  for (const auto& file : json["files"])
+    EXPECT_TRUE(std::filesystem::exists(file.get<std::string>())) << file;
+}
+
+TEST(Command, ExportWritesOnlyTheFormatsAskedFor) {
+  Scratch scratch;
+  const std::string out = scratch.path().string() + "/tables";
+  ASSERT_EQ(Shell(scratch, kNpuprof + " export " + kGolden + " --format csv --output " + out).status, 0);
+  size_t csv = 0;
+  for (const auto& file : std::filesystem::directory_iterator(out)) {
+    EXPECT_NE(file.path().extension(), ".json");
+    csv += file.path().extension() == ".csv";
+  }
+  EXPECT_GE(csv, 4u);
+}
+
+TEST(Command, WithoutManifestLossesAreSaidToBeUnknownAndNothingIsMarkedAsSimulated) {
+  Scratch scratch;
+  for (const std::string& arguments :
+       {"info " + kGolden, "export " + kGolden + " --output " + scratch.path().string()}) {
+    const Finished run = Shell(scratch, kNpuprof + " " + arguments);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_NE(run.out.find("losses unknown"), std::string::npos) << run.out;
+    EXPECT_EQ(run.out.find("simulated"), std::string::npos) << run.out;
+  }
+}
+
+TEST(Command, InfoAsJsonDescribesDevicesAndFiles) {
+  Scratch scratch;
+  const Finished run = Shell(scratch, kNpuprof + " info --json " + kGolden);
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["devices"][0]["cube_cores"], 24);
+  EXPECT_EQ(json["devices"][0]["cube_metrics"], "PipeUtilization");
+  EXPECT_EQ(json["warnings"], nlohmann::json::array());
+  bool found = false;
+  for (const auto& file : json["files"]) {
+    if (file["path"] != "device_0/data/stars_soc.data.0") continue;
+    found = true;
+    EXPECT_EQ(file["records"], 100);
+    EXPECT_EQ(file["bytes"], 6400);
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST(Command, InfoShowsTheManifestBetweenTwoMarks) {
+  Scratch scratch;
+  const auto copy = scratch.path() / kName;
+  for (const auto& entry : std::filesystem::directory_iterator(kGolden)) {
+    if (entry.path().filename().string().starts_with("PROF_")) {
+      std::filesystem::copy(entry.path(), copy, std::filesystem::copy_options::recursive);
+    }
+  }
+  scratch.Write(std::string(kName) + "/npuprof/manifest.json", kManifest);
+  const Finished run = Shell(scratch, kNpuprof + " info " + copy.string());
+  ASSERT_EQ(run.status, 0) << run.err;
+  const std::string first = run.out.substr(0, run.out.find('\n'));
+  EXPECT_EQ(first.substr(0, 9), "simulated");
+  EXPECT_EQ(run.out.substr(run.out.size() - first.size() - 1), first + "\n");
+  for (const char* text :
+       {"./infer a b", "acl-api,task-time,metrics", "uring (default)", "kept 157 records, lost 10",
+        "warning: look here", "task_log", "cube 3", "ring_full 5", "api_event", "incomplete"}) {
+    EXPECT_NE(run.out.find(text), std::string::npos) << text << " in\n" << run.out;
+  }
+}
+
+TEST(Command, DevicesOfTheSimulatedRuntimeAreShownAndOthersRefused) {
+  Scratch scratch;
+  const Finished run = Shell(scratch, "NPUSIM_DEVICES=3 " + kNpuprof + " info --device --json");
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  ASSERT_EQ(json["devices"].size(), 3u);
+  EXPECT_EQ(json["devices"][2]["id"], 2);
+  EXPECT_EQ(json["devices"][2]["simulated"], true);
+  EXPECT_EQ(json["devices"][2]["counters"], 8);
+  const Finished refused = Shell(scratch, "NPUPROF_DEVICE=hal " + kNpuprof + " info --device");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
 }
 
 }  // namespace
