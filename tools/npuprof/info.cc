@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,9 @@ struct Options {
   bool device = false;
   bool json = false;
 };
+
+/// The library sets this bit in every session; it says nothing about what was asked for.
+constexpr uint64_t kImplied = uint64_t{1} << 62;
 
 void Line(std::string_view name, std::string_view value) {
   if (!value.empty()) fmt::print("{:<14}{}\n", name, value);
@@ -124,6 +128,14 @@ json ProfileJson(const analysis::Profile& profile, const std::optional<Manifest>
   return out;
 }
 
+/// The decoder repeats the messages of the manifest, which are shown with the records already.
+bool SaidByManifest(const analysis::Warning& warning, const Manifest& manifest) {
+  const auto& lines = manifest.complaints();
+  return warning.file.empty() && std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+           return line.ends_with(": " + warning.text);
+         });
+}
+
 void PrintProfile(const analysis::Profile& profile, const std::optional<Manifest>& manifest) {
   const bool colour = WantsColour(stdout);
   const std::string mark = Paint(kSimulatedMark, Style::kWarn, colour) + "\n";
@@ -151,7 +163,7 @@ void PrintProfile(const analysis::Profile& profile, const std::optional<Manifest
   if (manifest) {
     const json& m = manifest->json();
     const std::string mask = m.value("data_types", "");
-    if (mask.starts_with("0x")) Line("data types", DataTypeNames(std::stoull(mask, nullptr, 16)));
+    if (mask.starts_with("0x")) Line("data types", DataTypeNames(std::stoull(mask, nullptr, 16) & ~kImplied));
     const json drain = m.value("drain", json::object());
     const std::string reason = drain.value("reason", "");
     Line("drain", drain.value("path", "") + (reason.empty() ? "" : " (" + reason + ")"));
@@ -169,8 +181,10 @@ void PrintProfile(const analysis::Profile& profile, const std::optional<Manifest
     Line("records", "losses unknown: the directory has no manifest of npuprof");
   }
   PrintFiles(profile, colour);
-  for (const analysis::Warning& w : profile.warnings())
+  for (const analysis::Warning& w : profile.warnings()) {
+    if (manifest && SaidByManifest(w, *manifest)) continue;
     fmt::print("{}\n", Paint("warning: " + w.Line(), Style::kWarn, colour));
+  }
   if (profile.simulated()) fmt::print("{}", mark);
 }
 

@@ -185,6 +185,7 @@ TEST(Command, InfoShowsTheManifestBetweenTwoMarks) {
         "warning: look here", "task_log", "cube 3", "ring_full 5", "api_event", "incomplete"}) {
     EXPECT_NE(run.out.find(text), std::string::npos) << text << " in\n" << run.out;
   }
+  EXPECT_EQ(run.out.find("look here"), run.out.rfind("look here")) << "said once";
 }
 
 TEST(Command, DevicesOfTheSimulatedRuntimeAreShownAndOthersRefused) {

@@ -14,7 +14,7 @@ BUILD, CMAKE = sys.argv.pop(1), sys.argv.pop(1)
 
 
 def install(prefix):
-    return subprocess.run([CMAKE, "--install", BUILD, "--prefix", prefix], capture_output=True, text=True)
+    return subprocess.run([CMAKE, "--install", BUILD, "--strip", "--prefix", prefix], capture_output=True, text=True)
 
 
 class Sdk(unittest.TestCase):
