@@ -421,6 +421,7 @@ void StagedFile::FinishSlice(Slice* slice, bool mark_done) {
   const int error = errno;
   if (fd >= 0) close(fd);
   if (!written) {
+    unlink(done.c_str());  // none rather than an empty one
     message_(Severity::kWarning, "done",
              fmt::format("{} could not be written ({}); the records beside it are whole", done,
                          std::strerror(error)));

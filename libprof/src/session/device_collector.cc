@@ -170,9 +170,7 @@ void DeviceCollector::Stop(std::chrono::nanoseconds patience) {
   device::ClockBracket bracket;
   const Status clock = session_->Clock(&bracket);
   if (!clock.ok()) complain(clock);
-  if (const Status status = trace::WriteEndInfo(context_.directory, trace::Instant::Now(), id_); !status.ok()) {
-    complain(status);
-  }
+  end_ = trace::Instant::Now();
   std::lock_guard<std::mutex> lock(mutex_);
   if (clock.ok()) description_.clock.push_back({bracket.host_ns, bracket.device, bracket.width_ns});
   description_.tasks.straddling_stop = control.straddling;
@@ -184,6 +182,8 @@ void DeviceCollector::Stop(std::chrono::nanoseconds patience) {
   description_.driver.busy_ns = stats.busy_ns;
 }
 
+Status DeviceCollector::WriteEnd() const { return trace::WriteEndInfo(context_.directory, end_, id_); }
+
 void DeviceCollector::Close() {
   const auto patience = std::chrono::seconds(2);
   const Status flushed = context_.collection.Flush(patience);
@@ -192,6 +192,7 @@ void DeviceCollector::Close() {
     context_.messages.Add(drain::Severity::kWarning, flushed.ok() ? removed.text : flushed.text);
     return;  // stays open until the session ends
   }
+  if (const Status status = WriteEnd(); !status.ok()) context_.messages.Add(drain::Severity::kError, status.text);
   std::lock_guard<std::mutex> lock(mutex_);
   description_ = DescribeLocked();
   closed_ = true;

@@ -50,6 +50,8 @@ class DeviceCollector {
 
   /// Ends the window and waits up to @p patience for the ends of its tasks; all records are in the rings then.
   void Stop(std::chrono::nanoseconds patience);
+  /// After Stop() and once the records are written: notes the end in the directory.
+  Status WriteEnd() const;
   /// After Stop(), in a session that goes on: moves the rest into the files and gives the device back.
   void Close();
 
@@ -57,6 +59,11 @@ class DeviceCollector {
   trace::Manifest::Device Describe() const;
   uint32_t id() const { return id_; }
   bool stopped() const { return stopped_; }
+  /// Given back within a session that goes on; its end is noted already.
+  bool closed() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return closed_;
+  }
   bool simulated() const { return description_.simulated; }
 
   /// In a forked child: gives back what the child holds of the device.
@@ -78,6 +85,7 @@ class DeviceCollector {
   std::map<unsigned, trace::RecordFile*> routes_;
   mutable std::mutex mutex_;             // description_ and closed_: the manifest is written while a device stops
   trace::Manifest::Device description_;  // what is known beside rings, gaps and clocks
+  trace::Instant end_;
   bool again_ = false;
   bool added_ = false;
   bool stopped_ = false;

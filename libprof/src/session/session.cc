@@ -24,6 +24,7 @@ using std::chrono::seconds;
 // Tasks of the window may run on for so long after Stop; later ends are missing and counted.
 constexpr seconds kTaskPatience{5};
 constexpr seconds kFinishPatience{30};
+constexpr size_t kReserveBytes = 512 << 10;  // metadata and the manifest of 64 devices
 // 64 MiB.
 constexpr size_t kQueueSegments = 256;
 
@@ -145,6 +146,7 @@ Result Session::BeginDirectory(const Request& request) {
   if (const Status status = trace::ProfDirectory::Create(request.output, request.index, &directory_); !status.ok()) {
     return FromStatus(status);
   }
+  static_cast<void>(reserve_.Take(directory_.own(), kReserveBytes));
   host_ = trace::HostFacts::Probe();
   host_.cycle_mhz = host::MeasureHz() / 1e6;
   host_.cann_version = kCannVersion;
@@ -269,7 +271,11 @@ Result Session::Stop() {
   };
   check(collection_->Finish(kFinishPatience));
   finished_ = true;
+  reserve_.Release();
   end_monotonic_raw_ns_ = end.monotonic_raw_ns;
+  for (const auto& collector : collectors_) {
+    if (!collector->closed()) check(collector->WriteEnd());
+  }
   check(trace::WriteEndInfo(directory_, end, std::nullopt));
   // The rate of the counter is known better now than at the start.
   host_.cycle_mhz = host::MeasureHz() / 1e6;

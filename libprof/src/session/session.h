@@ -23,6 +23,7 @@
 #include "trace/directory.h"
 #include "trace/manifest.h"
 #include "trace/metadata.h"
+#include "trace/reserve.h"
 
 namespace npuprof {
 
@@ -84,6 +85,7 @@ class Session {
   device::Backend backend_ = device::Backend::kNone;
   uint32_t task_slots_ = 0;
   trace::ProfDirectory directory_;
+  trace::SpaceReserve reserve_;
   trace::HostFacts host_;
   std::string command_line_;
   trace::Instant begin_;
