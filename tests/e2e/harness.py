@@ -153,7 +153,10 @@ class ClientTest(unittest.TestCase):
             self.assertEqual(ring["lost"], sum(ring["lost_by_cause"].values()), ring)
 
     def assert_whole(self, model, profile, counters=True):
-        """Launched = started = ended = counter records = exported, nothing lost, on every device."""
+        """Launched = started = ended = counter records = exported, nothing lost, on every device.
+
+        Returns what the export said, and under "raw" the counts of the validator.
+        """
         counts = self.assert_readable(profile)
         self.assert_ring_sums(profile)
         self.assertEqual(0, profile.lost(), profile.manifest)
@@ -180,4 +183,4 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(sum(d["kernels"] for d in model), exported["rows"].get("op_summary", 0))
         self.assertEqual([], exported["losses"])
         self.assertEqual(0, exported["broken_records"])
-        return exported
+        return {**exported, "raw": counts}
