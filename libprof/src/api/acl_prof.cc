@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "api/message.h"
 #include "session/config.h"
 #include "session/manager.h"
@@ -10,6 +12,17 @@
 using npuprof::Manager;
 using npuprof::Result;
 using npuprof::api::Guarded;
+
+namespace {
+// C programs pass any number; reading one that is no enumerator as the enumeration would be undefined.
+template <typename Enum>
+int AsInt(const Enum& value) {
+  static_assert(sizeof(Enum) == sizeof(int));
+  int number;
+  std::memcpy(&number, &value, sizeof(number));
+  return number;
+}
+}  // namespace
 
 extern "C" {
 
@@ -31,7 +44,7 @@ aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums, 
       return Result::Fail(npuprof::code::kInvalidParam,
                           fmt::format("{} devices are listed, but this process has none: {}", deviceNums, why));
     }
-    return npuprof::CreateConfig(deviceIdList, deviceNums, static_cast<int>(aicoreMetrics), aicoreEvents,
+    return npuprof::CreateConfig(deviceIdList, deviceNums, AsInt(aicoreMetrics), aicoreEvents,
                                  dataTypeConfig, present, &config);
   });
   return config;
@@ -42,7 +55,7 @@ aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig) {
 }
 
 aclError aclprofSetConfig(aclprofConfigType configType, const char* config, size_t configLength) {
-  return Guarded([&] { return Manager::Process().SetConfig(static_cast<int>(configType), config, configLength); });
+  return Guarded([&] { return Manager::Process().SetConfig(AsInt(configType), config, configLength); });
 }
 
 aclError aclprofStart(const aclprofConfig* profilerConfig) {
