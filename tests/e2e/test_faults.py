@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Injected losses are found, to the last record."""
-import time
+import os
 import signal
 import subprocess
-import os
+import time
 
 from harness import CLIENTS, DRAIN_PATHS, ClientTest, environment, rows
 
@@ -47,6 +47,13 @@ class Losses(ClientTest):
         self.assertGreater(lost, 0)
         causes = {c for r in profile.rings("task_log") for c, n in r["lost_by_cause"].items() if n}
         self.assertEqual({"fifo_overflow"}, causes)
+
+    def test_the_checks_of_whole_windows_fail_on_injected_losses(self):
+        for fault, env in (("drop_irq=50", {}), ("stall_drain", {"NPUPROF_RING_RECORDS": 256})):
+            with self.subTest(fault):
+                model, profile = self.workload(self.fresh(fault), "tasks=20000", "cycles=500", NPUSIM_FAULT=fault, **env)
+                with self.assertRaises(AssertionError):
+                    self.assert_whole(model, profile)
 
     def test_refused_start_leaves_the_program_alone(self):
         directory = self.fresh("refused")
