@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -28,7 +29,30 @@ constexpr size_t kEntries = 1024;
 Entry g_entries[kEntries];
 std::atomic<unsigned> g_generation{0};
 
+pthread_mutex_t g_opening = PTHREAD_MUTEX_INITIALIZER;
+// Of the forking thread: fork handlers run on it, one fork at a time per thread.
+thread_local bool t_holds_opening = false;
+
+void Prepare() {
+  timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += 50'000'000;
+  if (until.tv_nsec >= 1'000'000'000) {
+    until.tv_nsec -= 1'000'000'000;
+    ++until.tv_sec;
+  }
+  t_holds_opening = pthread_mutex_clocklock(&g_opening, CLOCK_MONOTONIC, &until) == 0;
+}
+
+void Parent() {
+  if (t_holds_opening) pthread_mutex_unlock(&g_opening);
+  t_holds_opening = false;
+}
+
 void Child() {
+  // Whoever held it does not exist here.
+  pthread_mutex_init(&g_opening, nullptr);
+  t_holds_opening = false;
   g_generation.fetch_add(1, std::memory_order_relaxed);
   if (g_on_fork_child != nullptr) g_on_fork_child();
   for (Entry& entry : g_entries) {
@@ -44,8 +68,17 @@ void Child() {
 }  // namespace
 
 void InstallForkHandlers() {
-  static const int installed = pthread_atfork(nullptr, nullptr, Child);
+  static const int installed = pthread_atfork(Prepare, Parent, Child);
   (void)installed;
+}
+
+FdChange::FdChange() {
+  InstallForkHandlers();
+  pthread_mutex_lock(&g_opening);
+}
+
+FdChange::~FdChange() {
+  pthread_mutex_unlock(&g_opening);
 }
 
 void GuardFd(int fd) {

@@ -10,6 +10,15 @@ namespace npuprof::drain {
 void GuardFd(int fd);
 /// Call before closing @p fd.
 void UnguardFd(int fd);
+/// Held while a descriptor is opened and guarded, or unguarded and closed: a fork waits for its end, so that no child inherits what the
+/// table does not yet name. A fork waits at most 50 ms; a disk that hangs in open() does not hold up the program.
+class FdChange {
+ public:
+  FdChange();
+  ~FdChange();
+  FdChange(const FdChange&) = delete;
+  FdChange& operator=(const FdChange&) = delete;
+};
 /// Installs the fork handlers of the process once. GuardFd() does it too.
 void InstallForkHandlers();
 

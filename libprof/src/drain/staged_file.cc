@@ -374,9 +374,15 @@ void StagedFile::SettleMarks(uint64_t durable) {
 bool StagedFile::OpenSliceFile(Slice* slice, Clock::time_point now) {
   const std::string path = SlicePath(*slice);
   const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+  const auto open_guarded = [&](int how) {
+    const FdChange opening;
+    const int opened = open(path.c_str(), how, 0640);
+    if (opened >= 0) GuardFd(opened);
+    return opened;
+  };
   int fd = -1;
   if (station_->direct) {
-    fd = open(path.c_str(), flags | O_DIRECT, 0640);
+    fd = open_guarded(flags | O_DIRECT);
     if (fd < 0 && errno == EINVAL) {
       message_(
           Severity::kInfo, "no-direct",
@@ -384,7 +390,7 @@ bool StagedFile::OpenSliceFile(Slice* slice, Clock::time_point now) {
                       path));
     }
   }
-  if (fd < 0) fd = open(path.c_str(), flags, 0640);
+  if (fd < 0) fd = open_guarded(flags);
   if (fd < 0) {
     Trouble(errno, now);
     return false;
@@ -394,7 +400,6 @@ bool StagedFile::OpenSliceFile(Slice* slice, Clock::time_point now) {
     message_(Severity::kInfo, "no-preset",
              fmt::format("{} could not be given its size: {}", path, std::strerror(errno)));
   }
-  GuardFd(fd);
   slice->fd = fd;
   ++slices_;
   return true;
@@ -405,8 +410,11 @@ void StagedFile::FinishSlice(Slice* slice, bool mark_done) {
   const std::string path = SlicePath(*slice);
   bool whole = true;
   if (station_->direct) whole = ftruncate(slice->fd, static_cast<off_t>(slice->bytes)) == 0;
-  UnguardFd(slice->fd);
-  whole = close(slice->fd) == 0 && whole;
+  {
+    const FdChange closing;
+    UnguardFd(slice->fd);
+    whole = close(slice->fd) == 0 && whole;
+  }
   slice->fd = -1;
   if (!whole) {
     message_(Severity::kError, "cut",
@@ -416,6 +424,7 @@ void StagedFile::FinishSlice(Slice* slice, bool mark_done) {
   if (!mark_done) return;
   const std::string text = fmt::format("filesize:{}\nstarttime:0\nendtime  :0\n", slice->bytes);
   const std::string done = path + ".done";
+  const FdChange opening;
   const int fd = open(done.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
   const bool written = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int error = errno;
@@ -494,8 +503,11 @@ void StagedFile::Fail(int error) {
       FinishSlice(slice.get(), error != ENOENT);  // without a directory there is no place for it
     } else if (slice->fd >= 0) {
       unlink(SlicePath(*slice).c_str());
-      UnguardFd(slice->fd);
-      close(slice->fd);
+      {
+        const FdChange closing;
+        UnguardFd(slice->fd);
+        close(slice->fd);
+      }
       slice->fd = -1;
       --slices_;
     }

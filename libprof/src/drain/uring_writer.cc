@@ -17,13 +17,17 @@ class UringWriter final : public Writer {
  public:
   static std::unique_ptr<Writer> Make(std::byte* base, size_t bytes, std::string* why) {
     auto writer = std::unique_ptr<UringWriter>(new UringWriter);
-    int error = io_uring_queue_init(kEntries, &writer->ring_, 0);
+    int error;
+    {
+      const FdChange opening;
+      error = io_uring_queue_init(kEntries, &writer->ring_, 0);
+      if (error == 0) GuardFd(writer->ring_.ring_fd);
+    }
     if (error < 0) {
       *why = fmt::format("io_uring is not available ({})", std::strerror(-error));
       return nullptr;
     }
     writer->open_ = true;
-    GuardFd(writer->ring_.ring_fd);
     // Writes that would block are handed to kernel workers, which are threads of this process; one of each
     // kind is enough, and zero would mean "leave the limit alone".
     unsigned workers[2] = {1, 1};
