@@ -13,6 +13,12 @@
 #ifndef REFNPU_REGS_H
 #define REFNPU_REGS_H
 
+/* --- On the PCI bus: one function, all addresses that it is given are bus addresses ------------------------ */
+#define REFNPU_PCI_VENDOR	0x1234
+#define REFNPU_PCI_DEVICE	0x4e50
+#define REFNPU_PCI_BAR		0	/* 64-bit memory BAR: the region below */
+#define REFNPU_PCI_MSIX_BAR	4	/* MSI-X table and pending bits, REFNPU_INT_VECTORS vectors */
+
 #define REFNPU_REGION_SIZE	0x80000
 #define REFNPU_MAX_CORES	256	/* cube cores first, vector cores after them */
 #define REFNPU_MAX_QUEUES	512
