@@ -24,11 +24,11 @@ TEST(ManifestOf, SumsRecordsAndLossesOfDevicesAndHost) {
   EXPECT_EQ(manifest->kept(), 100u + 7 + 50);
   EXPECT_EQ(manifest->lost(), 5u + 2 + 3);
   const std::map<std::string, uint64_t> causes = {
-      {"device.ring_full", 5}, {"device.device_fifo", 2}, {"host.ring_full", 3}};
+      {"device.ring_full", 5}, {"device.fifo_overflow", 2}, {"host.ring_full", 3}};
   EXPECT_EQ(manifest->lost_by_cause(), causes);
   EXPECT_EQ(manifest->complaints(), std::vector<std::string>{"warning: look here"});
   EXPECT_EQ(LossLine(*manifest),
-            "kept 157 records, lost 10 (device.device_fifo 2, device.ring_full 5, host.ring_full 3)");
+            "kept 157 records, lost 10 (device.fifo_overflow 2, device.ring_full 5, host.ring_full 3)");
 }
 
 TEST(ManifestOf, OpenWindowHasNoLength) {
