@@ -15,17 +15,23 @@ if(NPUPROF_SANITIZE)
   add_link_options(-fsanitize=${NPUPROF_SANITIZE})
 endif()
 
+# npuprof_test_program(NAME name SOURCES a.cc ... LIBS x ...): a program that tests run; ctest does not know it.
+function(npuprof_test_program)
+  cmake_parse_arguments(T "" "NAME" "SOURCES;LIBS" ${ARGN})
+  add_executable(${T_NAME} ${T_SOURCES})
+  target_link_libraries(${T_NAME} PRIVATE ${T_LIBS} GTest::gtest Threads::Threads npuprof_options)
+  # Tests are compiled often and run briefly: what they test keeps its own optimisation.
+  target_compile_options(${T_NAME} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O0 -g1>)
+  set_target_properties(${T_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+endfunction()
+
 # npuprof_test(NAME name SOURCES a.cc ... LIBS x ...): a GoogleTest binary whose cases ctest runs one by one.
 function(npuprof_test)
   cmake_parse_arguments(T "" "NAME;TIMEOUT" "SOURCES;LIBS;ENVIRONMENT" ${ARGN})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
   endif()
-  add_executable(${T_NAME} ${T_SOURCES})
-  target_link_libraries(${T_NAME} PRIVATE ${T_LIBS} GTest::gtest_main Threads::Threads npuprof_options)
-  # Tests are compiled often and run briefly: what they test keeps its own optimisation.
-  target_compile_options(${T_NAME} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O0 -g1>)
-  set_target_properties(${T_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  npuprof_test_program(NAME ${T_NAME} SOURCES ${T_SOURCES} LIBS ${T_LIBS} GTest::gtest_main)
   gtest_discover_tests(${T_NAME} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${T_TIMEOUT} ENVIRONMENT "${T_ENVIRONMENT}")
 endfunction()

@@ -3,48 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fixture.h"
-#include "host/npusim_host.h"
-#include "model/npusim_model.h"
-#include "npuprof_records.h"
-#include "npusim/npusim_device.h"
+#include "device_fixture.h"
 
 namespace npuprof {
 namespace {
-
-constexpr uint64_t kTypes = ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS;
-
-class DeviceSession : public ApiTest {
- protected:
-  void SetUp() override {
-    ApiTest::SetUp();
-    ASSERT_EQ(Init(), 0);
-    ASSERT_EQ(MsprofNotifySetDevice(0, 0, true), 0);
-  }
-  void TearDown() override {
-    ApiTest::TearDown();
-    MsprofNotifySetDevice(0, 0, false);
-    MsprofNotifySetDevice(0, 1, false);
-  }
-  static void Run(uint32_t device, unsigned count) {
-    for (unsigned i = 0; i < count; ++i) {
-      npusim_task task = {};
-      task.stream = 1;
-      task.task_id = static_cast<uint16_t>(i);
-      task.kind = i % 2 ? NPUSIM_TASK_VECTOR : NPUSIM_TASK_CUBE;
-      task.block_dim = 4;
-      task.cycles = 2000;
-      ASSERT_EQ(npusim::Host::Get().Submit(device, task), 0);
-    }
-    ASSERT_EQ(npusim::Host::Get().WaitIdle(device, 20'000'000'000), 0);
-  }
-  static nlohmann::json Ring(const nlohmann::json& device, const std::string& channel) {
-    for (const auto& ring : device["rings"]) {
-      if (ring["channel"] == channel) return ring;
-    }
-    return nullptr;
-  }
-};
 
 TEST_F(DeviceSession, EveryTaskOfTheWindowIsInTheDirectory) {
   aclprofConfig* config = Config({0}, kTypes);
@@ -169,13 +131,12 @@ TEST_F(DeviceSession, DevicesThatDoNotExistAreRefused) {
   EXPECT_EQ(Config({0, 1, 0}, kTypes), nullptr);
 }
 
-// Runs one of the disabled programs below in a process of its own, because the simulator reads its settings once.
+// Runs one of device_programs.cc in a process of its own, because the simulator reads its settings once.
 int RunProgram(const char* name, const char* fault) {
   const pid_t child = fork();
   if (child == 0) {
     setenv("NPUSIM_FAULT", fault, 1);
-    execl("/proc/self/exe", "api_device_test", (std::string("--gtest_filter=Program.DISABLED_") + name).c_str(),
-          "--gtest_also_run_disabled_tests", nullptr);
+    execl(DEVICE_PROGRAMS, DEVICE_PROGRAMS, (std::string("--gtest_filter=Program.") + name).c_str(), nullptr);
     _exit(99);
   }
   int status = 0;
@@ -188,39 +149,6 @@ TEST(Faults, ARefusedStartFailsLeavesNothingAndDoesNotHang) {
 }
 
 TEST(Faults, AStalledDrainLosesWhatItLosesAndSaysSo) { EXPECT_EQ(RunProgram("StalledDrain", "stall_drain"), 0); }
-
-class Program : public DeviceSession {};
-
-TEST_F(Program, DISABLED_RefusedStart) {
-  aclprofConfig* config = Config({0}, kTypes);
-  EXPECT_EQ(aclprofStart(config), 500005);
-  EXPECT_FALSE(Message().empty());
-  EXPECT_TRUE(ProfDirectories().empty());
-  EXPECT_EQ(aclprofStart(config), 500005) << "nothing was left that makes the second start look running";
-  EXPECT_EQ(aclprofStop(config), 0);
-  EXPECT_EQ(aclprofDestroyConfig(config), 0);
-}
-
-TEST_F(Program, DISABLED_StalledDrain) {
-  setenv("NPUPROF_RING_RECORDS", "64", 1);
-  aclprofConfig* config = Config({0}, kTypes);
-  ASSERT_EQ(aclprofStart(config), 0) << Message();
-  Run(0, 100);
-  ASSERT_EQ(aclprofStop(config), 0) << Message();
-  const auto prof = ProfDirectories().at(0);
-  const auto device = Manifest(prof)["devices"][0];
-  const auto log = Ring(device, "task_log");
-  EXPECT_EQ(log["records"], 200);
-  EXPECT_EQ(log["kept"], 64);
-  EXPECT_EQ(log["lost"], 136);
-  // The device writes the records itself and stops at its credit.
-  EXPECT_EQ(log["lost_by_cause"], nlohmann::json({{"no_credit", 136}}));
-  EXPECT_EQ(Data(prof, "device_0/data/stars_soc.data.0").size(), 64 * sizeof(npuprof_rec_task_log));
-  const auto pmu = Ring(device, "task_pmu");
-  EXPECT_EQ(pmu["kept"], 64);
-  EXPECT_EQ(pmu["lost"], 36);
-  EXPECT_EQ(aclprofDestroyConfig(config), 0);
-}
 
 }  // namespace
 }  // namespace npuprof

@@ -346,7 +346,7 @@ TEST_F(Lifecycle, TheCommandOwnsProfilingOfTheProgramsItStarts) {
     setenv("NPUPROF_RECORD_TYPES", "0x80", 1);
     setenv("NPUPROF_RECORD_HOST", "mem", 1);
     // A child of fork is not started by the command; exec a new program instead.
-    execl("/proc/self/exe", "api_test", "--gtest_filter=Recorded.*", "--gtest_also_run_disabled_tests", nullptr);
+    execl(RECORDED_PROGRAM, RECORDED_PROGRAM, nullptr);
     _exit(99);
   }
   int status = 0;
@@ -358,22 +358,6 @@ TEST_F(Lifecycle, TheCommandOwnsProfilingOfTheProgramsItStarts) {
   EXPECT_EQ(Manifest(found[0])["complete"], true);
   EXPECT_EQ(Kept(Manifest(found[0]), "api_event"), 1u);
   EXPECT_TRUE(std::filesystem::exists(found[0] / "host/data/host_mem.data.slice_0"));
-}
-
-// The program of the test above.
-TEST(Recorded, DISABLED_Program) {
-  setenv("NPUPROF_LOG", "0", 1);
-  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0) << npuprofLastMessage();
-  EXPECT_EQ(aclprofInit("/tmp", 4), 100042);
-  EXPECT_EQ(aclprofStart(nullptr), 100000) << "the configuration is judged first";
-  aclprofConfig* config = aclprofCreateConfig(nullptr, 0, ACL_AICORE_NONE, nullptr, ACL_PROF_MSPROFTX);
-  EXPECT_EQ(aclprofStart(config), 100042);
-  EXPECT_EQ(aclprofStop(config), 100042);
-  EXPECT_EQ(aclprofFinalize(), 100042);
-  MsprofApi api = {};
-  api.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
-  EXPECT_EQ(MsprofReportApi(1, &api), 0);
-  EXPECT_EQ(MsprofFinalize(), 0);
 }
 
 }  // namespace
