@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs whose device has a fault. device_session_test runs them, each in a process of its own; they are no tests of
-// their own, because without the fault they fail.
+// Programs whose device has a fault. device_session_test runs them, each in a process of its own; they are no
+// tests of their own, because without the fault they fail.
 #include "device_fixture.h"
 
 namespace npuprof {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// main() of the programs that tests run: unlike GoogleTest's own it fails when the filter leaves nothing to do.
+// main() of the programs that tests run: unlike GoogleTest's own it fails when the filter leaves nothing to
+// do.
 #include <gtest/gtest.h>
 
 int main(int argc, char** argv) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that `npuprof record` started, as the library in it sees it. lifecycle_test runs it; it is no test of its own.
+// A program that `npuprof record` started, as the library in it sees it. lifecycle_test runs it; it is no
+// test of its own.
 #include "fixture.h"
 
 namespace npuprof {
