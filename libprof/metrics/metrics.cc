@@ -17,7 +17,8 @@ using nlohmann::json;
 uint16_t Event(const std::string& text) {
   auto events = SplitEvents(text);
   if (!events || events->size() != 1) {
-    throw std::runtime_error("'" + text + "' is no event number; write 0x followed by 1 to 4 hexadecimal digits");
+    throw std::runtime_error("'" + text +
+                             "' is no event number; write 0x followed by 1 to 4 hexadecimal digits");
   }
   return events->front();
 }
@@ -38,8 +39,10 @@ EventList ParseList(const json& node, const ChipTable& table) {
     throw std::runtime_error(list.name + " lists an event twice");
   }
   for (uint16_t event : list.events) {
-    if (std::none_of(table.events.begin(), table.events.end(), [&](const auto& e) { return e.first == event; })) {
-      throw std::runtime_error(list.name + " lists " + JoinEvents({event}) + ", which is not among the events");
+    if (std::none_of(table.events.begin(), table.events.end(),
+                     [&](const auto& e) { return e.first == event; })) {
+      throw std::runtime_error(list.name + " lists " + JoinEvents({event}) +
+                               ", which is not among the events");
     }
   }
   return list;
@@ -120,7 +123,8 @@ const MetricGroup* ChipTable::Find(int id) const {
 
 const MetricGroup* ChipTable::Find(std::string_view group_name) const {
   for (const auto& group : groups) {
-    if (group.name == group_name || group.cube.name == group_name || group.vector.name == group_name) return &group;
+    if (group.name == group_name || group.cube.name == group_name || group.vector.name == group_name)
+      return &group;
   }
   return nullptr;
 }
@@ -148,7 +152,8 @@ ChipTable ParseChipTable(std::string_view text) {
       }
       table.groups.push_back(std::move(group));
     }
-    for (const auto& node : root.value("recorded", json::array())) table.recorded.push_back(ParseGroup(node, table));
+    for (const auto& node : root.value("recorded", json::array()))
+      table.recorded.push_back(ParseGroup(node, table));
     return table;
   } catch (const json::exception& error) {
     throw std::runtime_error(std::string("the chip table cannot be read: ") + error.what());

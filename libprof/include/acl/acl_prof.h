@@ -38,61 +38,61 @@ extern "C" {
  * What to collect: any of these joined by OR, the dataTypeConfig of aclprofCreateConfig(). Every other bit is
  * refused by aclprofStart() with 200007.
  */
-#define ACL_PROF_ACL_API          0x0000000000000001ULL /* calls of the acl interface, copies included */
-#define ACL_PROF_TASK_TIME        0x0000000000000002ULL /* launch and run time, and what each operator is */
-#define ACL_PROF_AICORE_METRICS   0x0000000000000004ULL /* counters of the group aicoreMetrics, per task */
-#define ACL_PROF_AICPU            0x0000000000000008ULL /* begin and end of AI CPU tasks */
-#define ACL_PROF_L2CACHE          0x0000000000000010ULL /* L2 cache events */
-#define ACL_PROF_HCCL_TRACE       0x0000000000000020ULL /* collective communication */
-#define ACL_PROF_TRAINING_TRACE   0x0000000000000040ULL /* iterations; comes with any task time */
-#define ACL_PROF_MSPROFTX         0x0000000000000080ULL /* marks of the program; legal without a device */
-#define ACL_PROF_RUNTIME_API      0x0000000000000100ULL /* calls of the runtime interface */
-#define ACL_PROF_GE_API_L0        0x0000000000000200ULL /* host scheduling of dynamic shapes, coarse */
-#define ACL_PROF_TASK_TIME_L0     0x0000000000000800ULL /* launch and run time only, the cheapest */
-#define ACL_PROF_TASK_MEMORY      0x0000000000001000ULL /* device memory of operators */
-#define ACL_PROF_TASK_TIME_L2     0x0000000000002000ULL /* TASK_TIME and attributes of operators */
-#define ACL_PROF_OP_ATTR          0x0000000000004000ULL /* attributes of operators */
-#define ACL_PROF_TASK_TIME_L3     0x0000000000008000ULL /* the deepest level of task time */
-#define ACL_PROF_GE_API_L1        0x0000000001000000ULL /* host scheduling of dynamic shapes, fine */
-#define ACL_PROF_API_STATS        0x0000000400000000ULL /* statistics of acl calls; turns off all others */
-#define ACL_PROF_AICORE_SHAPE     0x0000000800000000ULL /* shapes with TASK_TIME_L0 */
+#define ACL_PROF_ACL_API        0x0000000000000001ULL /* calls of the acl interface, copies included */
+#define ACL_PROF_TASK_TIME      0x0000000000000002ULL /* launch and run time, and what each operator is */
+#define ACL_PROF_AICORE_METRICS 0x0000000000000004ULL /* counters of the group aicoreMetrics, per task */
+#define ACL_PROF_AICPU          0x0000000000000008ULL /* begin and end of AI CPU tasks */
+#define ACL_PROF_L2CACHE        0x0000000000000010ULL /* L2 cache events */
+#define ACL_PROF_HCCL_TRACE     0x0000000000000020ULL /* collective communication */
+#define ACL_PROF_TRAINING_TRACE 0x0000000000000040ULL /* iterations; comes with any task time */
+#define ACL_PROF_MSPROFTX       0x0000000000000080ULL /* marks of the program; legal without a device */
+#define ACL_PROF_RUNTIME_API    0x0000000000000100ULL /* calls of the runtime interface */
+#define ACL_PROF_GE_API_L0      0x0000000000000200ULL /* host scheduling of dynamic shapes, coarse */
+#define ACL_PROF_TASK_TIME_L0   0x0000000000000800ULL /* launch and run time only, the cheapest */
+#define ACL_PROF_TASK_MEMORY    0x0000000000001000ULL /* device memory of operators */
+#define ACL_PROF_TASK_TIME_L2   0x0000000000002000ULL /* TASK_TIME and attributes of operators */
+#define ACL_PROF_OP_ATTR        0x0000000000004000ULL /* attributes of operators */
+#define ACL_PROF_TASK_TIME_L3   0x0000000000008000ULL /* the deepest level of task time */
+#define ACL_PROF_GE_API_L1      0x0000000001000000ULL /* host scheduling of dynamic shapes, fine */
+#define ACL_PROF_API_STATS      0x0000000400000000ULL /* statistics of acl calls; turns off all others */
+#define ACL_PROF_AICORE_SHAPE   0x0000000800000000ULL /* shapes with TASK_TIME_L0 */
 
 #define ACL_PROF_MAX_OP_NAME_LEN 257
 #define ACL_PROF_MAX_OP_TYPE_LEN 65
 
 /** Counter group of the AI cores; takes effect with ACL_PROF_AICORE_METRICS only. */
 typedef enum {
-    ACL_AICORE_ARITHMETIC_UTILIZATION = 0,
-    ACL_AICORE_PIPE_UTILIZATION = 1,
-    ACL_AICORE_MEMORY_BANDWIDTH = 2,
-    ACL_AICORE_L0B_AND_WIDTH = 3,
-    ACL_AICORE_RESOURCE_CONFLICT_RATIO = 4,
-    ACL_AICORE_MEMORY_UB = 5,
-    ACL_AICORE_L2_CACHE = 6,
-    ACL_AICORE_PIPE_EXECUTE_UTILIZATION = 7,
-    ACL_AICORE_MEMORY_ACCESS = 8,
-    ACL_AICORE_NONE = 0xFF
+  ACL_AICORE_ARITHMETIC_UTILIZATION = 0,
+  ACL_AICORE_PIPE_UTILIZATION = 1,
+  ACL_AICORE_MEMORY_BANDWIDTH = 2,
+  ACL_AICORE_L0B_AND_WIDTH = 3,
+  ACL_AICORE_RESOURCE_CONFLICT_RATIO = 4,
+  ACL_AICORE_MEMORY_UB = 5,
+  ACL_AICORE_L2_CACHE = 6,
+  ACL_AICORE_PIPE_EXECUTE_UTILIZATION = 7,
+  ACL_AICORE_MEMORY_ACCESS = 8,
+  ACL_AICORE_NONE = 0xFF
 } aclprofAicoreMetrics;
 
 /** Settings of aclprofSetConfig(): one value per call, not bits to be joined. 2 is no setting. */
 typedef enum {
-    ACL_PROF_ARGS_MIN = 0,
-    ACL_PROF_STORAGE_LIMIT = 1,           /* "<n>MB", n from 200 to 4294967295; "" for no limit */
-    ACL_PROF_SYS_HARDWARE_MEM_FREQ = 3,   /* Hz, 1 to 100: HBM and last-level cache */
-    ACL_PROF_LLC_MODE = 4,                /* "read" or "write" */
-    ACL_PROF_SYS_IO_FREQ = 5,             /* Hz, 1 to 100: network */
-    ACL_PROF_SYS_INTERCONNECTION_FREQ = 6, /* Hz, 1 to 50: links between chips, PCIe */
-    ACL_PROF_DVPP_FREQ = 7,               /* Hz, 1 to 100: media engines */
-    ACL_PROF_HOST_SYS = 8,                /* comma list of cpu, mem: this process */
-    ACL_PROF_HOST_SYS_USAGE = 9,          /* comma list of cpu, mem: the whole system */
-    ACL_PROF_HOST_SYS_USAGE_FREQ = 10,    /* Hz, 1 to 50 */
-    ACL_PROF_LOW_POWER_FREQ = 11,         /* Hz, 1 to 100; not on A2 */
-    ACL_PROF_SYS_MEM_SERVICEFLOW = 12,    /* any text but "" */
-    ACL_PROF_SYS_CPU_FREQ = 13,           /* Hz, 1 to 50; not on A2 */
-    ACL_PROF_OPTYPE = 14,                 /* comma list of operator types; not on A2 */
-    ACL_PROF_NTS_METRICS = 15,            /* not on A2 */
-    ACL_PROF_PATH = 16,                   /* directory for PROF_*, in place of aclprofInit()'s */
-    ACL_PROF_ARGS_MAX = 17
+  ACL_PROF_ARGS_MIN = 0,
+  ACL_PROF_STORAGE_LIMIT = 1,            /* "<n>MB", n from 200 to 4294967295; "" for no limit */
+  ACL_PROF_SYS_HARDWARE_MEM_FREQ = 3,    /* Hz, 1 to 100: HBM and last-level cache */
+  ACL_PROF_LLC_MODE = 4,                 /* "read" or "write" */
+  ACL_PROF_SYS_IO_FREQ = 5,              /* Hz, 1 to 100: network */
+  ACL_PROF_SYS_INTERCONNECTION_FREQ = 6, /* Hz, 1 to 50: links between chips, PCIe */
+  ACL_PROF_DVPP_FREQ = 7,                /* Hz, 1 to 100: media engines */
+  ACL_PROF_HOST_SYS = 8,                 /* comma list of cpu, mem: this process */
+  ACL_PROF_HOST_SYS_USAGE = 9,           /* comma list of cpu, mem: the whole system */
+  ACL_PROF_HOST_SYS_USAGE_FREQ = 10,     /* Hz, 1 to 50 */
+  ACL_PROF_LOW_POWER_FREQ = 11,          /* Hz, 1 to 100; not on A2 */
+  ACL_PROF_SYS_MEM_SERVICEFLOW = 12,     /* any text but "" */
+  ACL_PROF_SYS_CPU_FREQ = 13,            /* Hz, 1 to 50; not on A2 */
+  ACL_PROF_OPTYPE = 14,                  /* comma list of operator types; not on A2 */
+  ACL_PROF_NTS_METRICS = 15,             /* not on A2 */
+  ACL_PROF_PATH = 16,                    /* directory for PROF_*, in place of aclprofInit()'s */
+  ACL_PROF_ARGS_MAX = 17
 } aclprofConfigType;
 
 typedef struct aclprofConfig aclprofConfig;             /* opaque */

@@ -35,13 +35,13 @@ extern "C" {
 #define MSPROF_ERROR_UNINITIALIZE   6
 
 /* Components, the moduleId of MsprofRegisterCallback(). */
-#define MSPROF_MODULE_HCCL      3U
-#define MSPROF_MODULE_RUNTIME   7U
-#define MSPROF_MODULE_AICPU     36U
-#define MSPROF_MODULE_GE        45U
-#define MSPROF_MODULE_ASCENDCL  48U
+#define MSPROF_MODULE_HCCL     3U
+#define MSPROF_MODULE_RUNTIME  7U
+#define MSPROF_MODULE_AICPU    36U
+#define MSPROF_MODULE_GE       45U
+#define MSPROF_MODULE_ASCENDCL 48U
 
-#define MSPROF_MAX_DEV_NUM 64
+#define MSPROF_MAX_DEV_NUM   64
 #define PROF_INVALID_MODE_ID 0xFFFFFFFFU
 
 /* First argument of a callback. */
@@ -49,56 +49,56 @@ extern "C" {
 
 /** What a callback is told (MsprofCommandHandle data->type). */
 typedef enum {
-    PROF_COMMANDHANDLE_TYPE_INIT = 0,
-    PROF_COMMANDHANDLE_TYPE_START = 1,
-    PROF_COMMANDHANDLE_TYPE_STOP = 2,
-    PROF_COMMANDHANDLE_TYPE_FINALIZE = 3,
-    PROF_COMMANDHANDLE_TYPE_MODEL_SUBSCRIBE = 4,
-    PROF_COMMANDHANDLE_TYPE_MODEL_UNSUBSCRIBE = 5
+  PROF_COMMANDHANDLE_TYPE_INIT = 0,
+  PROF_COMMANDHANDLE_TYPE_START = 1,
+  PROF_COMMANDHANDLE_TYPE_STOP = 2,
+  PROF_COMMANDHANDLE_TYPE_FINALIZE = 3,
+  PROF_COMMANDHANDLE_TYPE_MODEL_SUBSCRIBE = 4,
+  PROF_COMMANDHANDLE_TYPE_MODEL_UNSUBSCRIBE = 5
 } MsprofCommandHandleType;
 
 /* What is wanted, MsprofCommandHandle.profSwitch. The ACL_PROF_* bits of acl/acl_prof.h have these values. */
-#define PROF_ACL_API       0x0000000000000001ULL
-#define PROF_TASK_TIME_L1  0x0000000000000002ULL
+#define PROF_ACL_API        0x0000000000000001ULL
+#define PROF_TASK_TIME_L1   0x0000000000000002ULL
 #define PROF_AICORE_METRICS 0x0000000000000004ULL
-#define PROF_AICPU_TRACE   0x0000000000000008ULL
-#define PROF_L2CACHE       0x0000000000000010ULL
-#define PROF_HCCL_TRACE    0x0000000000000020ULL
+#define PROF_AICPU_TRACE    0x0000000000000008ULL
+#define PROF_L2CACHE        0x0000000000000010ULL
+#define PROF_HCCL_TRACE     0x0000000000000020ULL
 #define PROF_TRAINING_TRACE 0x0000000000000040ULL
-#define PROF_MSPROFTX      0x0000000000000080ULL
-#define PROF_RUNTIME_API   0x0000000000000100ULL
-#define PROF_GE_API_L0     0x0000000000000200ULL
-#define PROF_TASK_TIME     0x0000000000000800ULL
-#define PROF_TASK_MEMORY   0x0000000000001000ULL
-#define PROF_TASK_TIME_L2  0x0000000000002000ULL
-#define PROF_OP_ATTR       0x0000000000004000ULL
-#define PROF_TASK_TIME_L3  0x0000000000008000ULL
-#define PROF_GE_API_L1     0x0000000001000000ULL
-#define PROF_API_STATS     0x0000000400000000ULL
-#define PROF_AICPU_MODEL   0x4000000000000000ULL
+#define PROF_MSPROFTX       0x0000000000000080ULL
+#define PROF_RUNTIME_API    0x0000000000000100ULL
+#define PROF_GE_API_L0      0x0000000000000200ULL
+#define PROF_TASK_TIME      0x0000000000000800ULL
+#define PROF_TASK_MEMORY    0x0000000000001000ULL
+#define PROF_TASK_TIME_L2   0x0000000000002000ULL
+#define PROF_OP_ATTR        0x0000000000004000ULL
+#define PROF_TASK_TIME_L3   0x0000000000008000ULL
+#define PROF_GE_API_L1      0x0000000001000000ULL
+#define PROF_API_STATS      0x0000000400000000ULL
+#define PROF_AICPU_MODEL    0x4000000000000000ULL
 
-#define PATH_LEN_MAX    1023
-#define PARAM_LEN_MAX   4095
+#define PATH_LEN_MAX  1023
+#define PARAM_LEN_MAX 4095
 
 /** Parameters that come with a start: the directory and the text of its sample.json. */
 struct MsprofCommandHandleParams {
-    uint32_t pathLen;
-    uint32_t storageLimit; /* MB */
-    uint32_t profDataLen;
-    char path[PATH_LEN_MAX + 1];
-    char profData[PARAM_LEN_MAX + 1];
+  uint32_t pathLen;
+  uint32_t storageLimit; /* MB */
+  uint32_t profDataLen;
+  char path[PATH_LEN_MAX + 1];
+  char profData[PARAM_LEN_MAX + 1];
 };
 
 /** The data of a PROF_CTRL_SWITCH callback; valid during the call only. */
 struct MsprofCommandHandle {
-    uint64_t profSwitch;
-    uint64_t profSwitchHi;
-    uint32_t devNums;
-    uint32_t devIdList[MSPROF_MAX_DEV_NUM];
-    uint32_t modelId; /* PROF_INVALID_MODE_ID unless subscribing */
-    uint32_t type;    /* MsprofCommandHandleType */
-    uint32_t cacheFlag;
-    struct MsprofCommandHandleParams params;
+  uint64_t profSwitch;
+  uint64_t profSwitchHi;
+  uint32_t devNums;
+  uint32_t devIdList[MSPROF_MAX_DEV_NUM];
+  uint32_t modelId; /* PROF_INVALID_MODE_ID unless subscribing */
+  uint32_t type;    /* MsprofCommandHandleType */
+  uint32_t cacheFlag;
+  struct MsprofCommandHandleParams params;
 };
 
 /**
@@ -184,14 +184,14 @@ MSVP_PROF_API uint64_t MsprofSysCycleTime(void);
 MSVP_PROF_API const char *MsprofGetPath(void);
 
 /* First argument of MsprofInit(). */
-#define MSPROF_CTRL_INIT_ACL_ENV     0U
-#define MSPROF_CTRL_INIT_ACL_JSON    1U
-#define MSPROF_CTRL_INIT_GE_OPTIONS  2U
-#define MSPROF_CTRL_FINALIZE         3U
-#define MSPROF_CTRL_INIT_HELPER      4U
-#define MSPROF_CTRL_INIT_PURE_CPU    5U
-#define MSPROF_CTRL_INIT_AICPU       6U
-#define MSPROF_CTRL_INIT_DYNA        0xFFU
+#define MSPROF_CTRL_INIT_ACL_ENV    0U
+#define MSPROF_CTRL_INIT_ACL_JSON   1U
+#define MSPROF_CTRL_INIT_GE_OPTIONS 2U
+#define MSPROF_CTRL_FINALIZE        3U
+#define MSPROF_CTRL_INIT_HELPER     4U
+#define MSPROF_CTRL_INIT_PURE_CPU   5U
+#define MSPROF_CTRL_INIT_AICPU      6U
+#define MSPROF_CTRL_INIT_DYNA       0xFFU
 
 /**
  * Called by the runtime when it is initialised. If the npuprof command launched the program (environment variable

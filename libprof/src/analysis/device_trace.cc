@@ -17,7 +17,8 @@ namespace {
 
 // A sub-task may begin in the same tick as its task and comes after it.
 bool ByIdAndStart(const DeviceTask& a, const DeviceTask& b) {
-  return std::tie(a.stream, a.task, a.start, a.is_subtask) < std::tie(b.stream, b.task, b.start, b.is_subtask);
+  return std::tie(a.stream, a.task, a.start, a.is_subtask) <
+         std::tie(b.stream, b.task, b.start, b.is_subtask);
 }
 
 // Start and end records find each other by this.

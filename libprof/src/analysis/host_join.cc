@@ -35,7 +35,8 @@ void Assign(const Intervals& intervals, Items first, Items last, Time time, Set 
 // Records of a thread are nearly always in order already; sorting would want a copy of them.
 template <typename Items, typename Less>
 void Order(Items* items, Less less) {
-  if (!std::is_sorted(items->begin(), items->end(), less)) std::stable_sort(items->begin(), items->end(), less);
+  if (!std::is_sorted(items->begin(), items->end(), less))
+    std::stable_sort(items->begin(), items->end(), less);
 }
 
 void Append(std::string* key, uint32_t value) {
@@ -175,7 +176,8 @@ void HostJoin::ReadCopies() {
 void HostJoin::ReadTracks() {
   uint64_t records = 0;
   for (const char* age : {"unaging", "aging"}) {
-    records += TotalBytes(index_.Get(fmt::format("host/data/{}.compact.task_track", age))) / kCompactFormat.bytes;
+    records +=
+        TotalBytes(index_.Get(fmt::format("host/data/{}.compact.task_track", age))) / kCompactFormat.bytes;
   }
   trace_->tracks_.reserve(records);
   ForEach("compact", "task_track", kCompactFormat,

@@ -34,18 +34,20 @@ aclError aclprofFinalize(void) {
   return Guarded([] { return Manager::Process().Finalize(); });
 }
 
-aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums, aclprofAicoreMetrics aicoreMetrics,
+aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums,
+                                   aclprofAicoreMetrics aicoreMetrics,
                                    const aclprofAicoreEvents* aicoreEvents, uint64_t dataTypeConfig) {
   aclprofConfig* config = nullptr;
   Guarded([&] {
     std::string why;
     const uint32_t present = deviceNums ? Manager::Process().DeviceCount(&why) : 0;
     if (deviceIdList && deviceNums && present == 0) {
-      return Result::Fail(npuprof::code::kInvalidParam,
-                          fmt::format("{} devices are listed, but this process has none: {}", deviceNums, why));
+      return Result::Fail(
+          npuprof::code::kInvalidParam,
+          fmt::format("{} devices are listed, but this process has none: {}", deviceNums, why));
     }
-    return npuprof::CreateConfig(deviceIdList, deviceNums, AsInt(aicoreMetrics), aicoreEvents,
-                                 dataTypeConfig, present, &config);
+    return npuprof::CreateConfig(deviceIdList, deviceNums, AsInt(aicoreMetrics), aicoreEvents, dataTypeConfig,
+                                 present, &config);
   });
   return config;
 }

@@ -20,8 +20,12 @@ int Answer(int code, const char* sentence) noexcept {
   return code;
 }
 
-int Answer(const Result& result) noexcept { return Answer(result.code, result.text.c_str()); }
+int Answer(const Result& result) noexcept {
+  return Answer(result.code, result.text.c_str());
+}
 
 }  // namespace npuprof::api
 
-extern "C" const char* npuprofLastMessage(void) { return npuprof::api::t_message; }
+extern "C" const char* npuprofLastMessage(void) {
+  return npuprof::api::t_message;
+}

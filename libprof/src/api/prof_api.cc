@@ -35,8 +35,9 @@ int32_t Report(RecordClass record_class, uint32_t flag, const void* record) {
 
 int32_t AsMsprofCode(int code) {
   if (code == 0) return MSPROF_ERROR_NONE;
-  return code == npuprof::code::kInvalidConfig || code == npuprof::code::kInvalidParam ? MSPROF_ERROR_CONFIG_INVALID
-                                                                                       : MSPROF_ERROR;
+  return code == npuprof::code::kInvalidConfig || code == npuprof::code::kInvalidParam
+             ? MSPROF_ERROR_CONFIG_INVALID
+             : MSPROF_ERROR;
 }
 
 }  // namespace
@@ -77,14 +78,19 @@ int32_t MsprofReportBatchAdditionalInfo(uint32_t nonPersistentFlag, const void* 
   }
   int32_t result = MSPROF_ERROR_NONE;
   for (size_t i = 0; i < count; ++i) {
-    if (!QueueSet::Process().Report(RecordClass::kAdditional, nonPersistentFlag != 0, &record[i])) result = MSPROF_ERROR;
+    if (!QueueSet::Process().Report(RecordClass::kAdditional, nonPersistentFlag != 0, &record[i]))
+      result = MSPROF_ERROR;
   }
   return result;
 }
 
-size_t MsprofGetBatchReportMaxSize(uint32_t) { return kBatchBytes; }
+size_t MsprofGetBatchReportMaxSize(uint32_t) {
+  return kBatchBytes;
+}
 
-uint64_t MsprofSysCycleTime(void) { return npuprof::host::Cycles(); }
+uint64_t MsprofSysCycleTime(void) {
+  return npuprof::host::Cycles();
+}
 
 int32_t MsprofRegTypeInfo(uint16_t level, uint32_t typeId, const char* typeName) {
   constexpr size_t kMostBytes = 255;
@@ -119,7 +125,9 @@ uint64_t MsprofStr2Id(const char* hashInfo, size_t length) {
   return id ? id : UINT64_MAX;
 }
 
-const char* MsprofId2Str(uint64_t hashId) { return Dictionary::Process().Find(hashId); }
+const char* MsprofId2Str(uint64_t hashId) {
+  return Dictionary::Process().Find(hashId);
+}
 
 int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandle handle) {
   if (!handle) return Answer(MSPROF_ERROR_CONFIG_INVALID, "the callback to register is NULL");
@@ -132,14 +140,17 @@ int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandle handle) {
 
 int32_t MsprofNotifySetDevice(uint32_t, uint32_t deviceId, bool isOpen) {
   if (deviceId >= npuprof::kMaxDevices) {
-    return Answer(MSPROF_ERROR_CONFIG_INVALID, "a device id above 63 was told to the profiler; allowed are 0 to 63");
+    return Answer(MSPROF_ERROR_CONFIG_INVALID,
+                  "a device id above 63 was told to the profiler; allowed are 0 to 63");
   }
-  return AsMsprofCode(npuprof::api::Guarded([&] { return Manager::Process().DeviceChanged(deviceId, isOpen); }));
+  return AsMsprofCode(
+      npuprof::api::Guarded([&] { return Manager::Process().DeviceChanged(deviceId, isOpen); }));
 }
 
 int32_t MsprofSetDeviceIdByGeModelIdx(uint32_t geModelIdx, uint32_t deviceId) {
   if (deviceId >= npuprof::kMaxDevices) {
-    return Answer(MSPROF_ERROR_CONFIG_INVALID, "a model was told to be on a device above 63; allowed are 0 to 63");
+    return Answer(MSPROF_ERROR_CONFIG_INVALID,
+                  "a model was told to be on a device above 63; allowed are 0 to 63");
   }
   Manager::Process().ModelLoaded(geModelIdx, deviceId);
   return MSPROF_ERROR_NONE;
@@ -147,13 +158,16 @@ int32_t MsprofSetDeviceIdByGeModelIdx(uint32_t geModelIdx, uint32_t deviceId) {
 
 int32_t MsprofUnsetDeviceIdByGeModelIdx(uint32_t geModelIdx, uint32_t deviceId) {
   if (deviceId >= npuprof::kMaxDevices) {
-    return Answer(MSPROF_ERROR_CONFIG_INVALID, "a model was told to be on a device above 63; allowed are 0 to 63");
+    return Answer(MSPROF_ERROR_CONFIG_INVALID,
+                  "a model was told to be on a device above 63; allowed are 0 to 63");
   }
   Manager::Process().ModelUnloaded(geModelIdx);
   return MSPROF_ERROR_NONE;
 }
 
-const char* MsprofGetPath(void) { return Manager::Process().LastPath(); }
+const char* MsprofGetPath(void) {
+  return Manager::Process().LastPath();
+}
 
 int32_t MsprofInit(uint32_t dataType, void*, uint32_t) {
   switch (dataType) {
@@ -165,9 +179,10 @@ int32_t MsprofInit(uint32_t dataType, void*, uint32_t) {
     case MSPROF_CTRL_FINALIZE:
       return MsprofFinalize();
     default:
-      return Answer(MSPROF_ERROR_CONFIG_INVALID,
-                    "MsprofInit was called with a type that is not served; allowed are 0 (environment), 1 (acl.json), "
-                    "3 (end) and 255");
+      return Answer(
+          MSPROF_ERROR_CONFIG_INVALID,
+          "MsprofInit was called with a type that is not served; allowed are 0 (environment), 1 (acl.json), "
+          "3 (end) and 255");
   }
 }
 

@@ -34,7 +34,8 @@ bool FileHasWord(const char* path, const char* word) {
   close(fd);
   if (n <= 0) return false;
   text[n] = '\0';
-  for (char *rest = nullptr, *item = strtok_r(text, " \n", &rest); item; item = strtok_r(nullptr, " \n", &rest)) {
+  for (char *rest = nullptr, *item = strtok_r(text, " \n", &rest); item;
+       item = strtok_r(nullptr, " \n", &rest)) {
     if (std::strcmp(item, word) == 0) return true;
   }
   return false;
@@ -123,7 +124,9 @@ uint64_t MonotonicRawNs() {
   return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
-uint64_t Cycles() { return Kind() == ClockKind::kCycleCounter ? ReadCounter() : MonotonicRawNs(); }
+uint64_t Cycles() {
+  return Kind() == ClockKind::kCycleCounter ? ReadCounter() : MonotonicRawNs();
+}
 
 ClockPair ReadPair() {
   ClockPair best;
@@ -149,7 +152,8 @@ double MeasureHz() {
     now = ReadPair();
     elapsed = now.monotonic_raw_ns - g_origin.monotonic_raw_ns;
   }
-  const double measured = static_cast<double>(now.cycles - g_origin.cycles) * 1e9 / static_cast<double>(elapsed);
+  const double measured =
+      static_cast<double>(now.cycles - g_origin.cycles) * 1e9 / static_cast<double>(elapsed);
   if (kernel_hz == 0 || elapsed >= kTrustMeasurementNs) return measured;
   // The kernel's figure holds only if it is about the clock that CLOCK_MONOTONIC_RAW follows (under some
   // hypervisors it is not): then both agree within what the measurement can tell.

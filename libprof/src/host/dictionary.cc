@@ -3,7 +3,9 @@
 
 namespace npuprof::host {
 namespace {
-uint64_t TypeKey(uint16_t level, uint32_t type) { return uint64_t{level} << 32 | type; }
+uint64_t TypeKey(uint16_t level, uint32_t type) {
+  return uint64_t{level} << 32 | type;
+}
 }  // namespace
 
 Dictionary& Dictionary::Process() {

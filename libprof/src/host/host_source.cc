@@ -16,7 +16,8 @@ constexpr const char* kCalls = "api_event";
 
 bool UsableInFileName(const std::string& name) {
   for (char c : name) {
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')) return false;
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
+      return false;
   }
   return !name.empty();
 }
@@ -54,10 +55,10 @@ HostSource::Route* HostSource::Resolve(const Entry& entry, uint16_t level, uint3
 
   const std::string kind = KindName(entry.record_class, level, type);
   if (!calls && Dictionary::Process().TypeName(level, type) != kind) {
-    on_message_(drain::Severity::kWarning,
-                "records of level " + std::to_string(level) + " type " + std::to_string(type) +
-                    " have no registered name of letters, digits and _, so readers will not find their file " +
-                    kind);
+    on_message_(
+        drain::Severity::kWarning,
+        "records of level " + std::to_string(level) + " type " + std::to_string(type) +
+            " have no registered name of letters, digits and _, so readers will not find their file " + kind);
   }
   std::string tag = calls ? std::string(kCalls) + ".data"
                           : (entry.record_class == RecordClass::kCompact ? "compact." : "additional.") + kind;

@@ -51,8 +51,8 @@ class HostSource final : public drain::Source {
   const uint32_t epoch_;
   const drain::MessageHandler on_message_;
   std::unordered_map<uint64_t, Route> routes_;
-  std::map<std::string, std::unique_ptr<Output>> outputs_;          // by file name
-  std::map<std::string, std::unique_ptr<drain::Ledger>> kinds_;     // by kind name
+  std::map<std::string, std::unique_ptr<Output>> outputs_;       // by file name
+  std::map<std::string, std::unique_ptr<drain::Ledger>> kinds_;  // by kind name
   std::unordered_set<uint32_t> threads_;
   trace::DictionaryFile texts_;
   trace::DictionaryFile types_;

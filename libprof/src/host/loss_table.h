@@ -37,8 +37,8 @@ class LossTable {
   void ForEach(Row&& row) const;
 
   static constexpr uint64_t Key(RecordClass record_class, uint16_t level, uint32_t type) {
-    return (uint64_t{1} << 63) | (uint64_t{static_cast<uint8_t>(record_class)} << 48) | (uint64_t{level} << 32) |
-           type;
+    return (uint64_t{1} << 63) | (uint64_t{static_cast<uint8_t>(record_class)} << 48) |
+           (uint64_t{level} << 32) | type;
   }
 
  private:

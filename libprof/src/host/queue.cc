@@ -20,7 +20,9 @@ __attribute__((tls_model("initial-exec"))) thread_local Queue* t_queue = nullptr
 pthread_key_t g_exit_key;
 bool g_exit_key_made = false;
 
-int Membarrier(int command) { return static_cast<int>(syscall(SYS_membarrier, command, 0, 0)); }
+int Membarrier(int command) {
+  return static_cast<int>(syscall(SYS_membarrier, command, 0, 0));
+}
 
 uint16_t LevelOf(const void* record) {
   uint16_t level;
@@ -49,7 +51,9 @@ QueueSet& QueueSet::Process() {
 }
 
 namespace {
-__attribute__((constructor)) void MakeAtLoad() { QueueSet::Process(); }
+__attribute__((constructor)) void MakeAtLoad() {
+  QueueSet::Process();
+}
 }  // namespace
 
 void QueueSet::Release(void* queue) {

@@ -26,8 +26,8 @@ constexpr size_t RecordSize(RecordClass record_class) {
 struct Entry {
   uint32_t epoch;  ///< collection the record belongs to
   RecordClass record_class;
-  bool aging;      ///< may be deleted at the storage limit
-  uint16_t size;   ///< of the record
+  bool aging;     ///< may be deleted at the storage limit
+  uint16_t size;  ///< of the record
 
   const std::byte* record() const { return reinterpret_cast<const std::byte*>(this) + sizeof(Entry); }
 };

@@ -104,7 +104,8 @@ Sampler::Sampler(drain::Collection& collection, const std::string& host_data, Sa
 drain::Progress Sampler::Poll(const drain::Pass&) {
   text_.clear();
   // A sample that finds no room is not repeated later: it would no longer be of its moment.
-  if (!TakeSample(sample_, MonotonicRawNs(), &text_) || !file_.AppendUnit(text_.data(), text_.size(), &ledger_)) {
+  if (!TakeSample(sample_, MonotonicRawNs(), &text_) ||
+      !file_.AppendUnit(text_.data(), text_.size(), &ledger_)) {
     ++dropped_;
   }
   return {};

@@ -11,10 +11,10 @@ namespace npuprof::host {
 struct Segment {
   static constexpr size_t kBytes = size_t{256} << 10;
 
-  std::atomic<uint32_t> published{0};  ///< bytes of data() that may be read
-  std::atomic<Segment*> next{nullptr}; ///< set once this one takes no more
+  std::atomic<uint32_t> published{0};   ///< bytes of data() that may be read
+  std::atomic<Segment*> next{nullptr};  ///< set once this one takes no more
   uint32_t index = 0;
-  uint32_t next_free = 0;              ///< for the pool
+  uint32_t next_free = 0;  ///< for the pool
 
   std::byte* data() { return reinterpret_cast<std::byte*>(this) + sizeof(Segment); }
   static constexpr size_t Capacity() { return kBytes - sizeof(Segment); }
@@ -39,7 +39,9 @@ class SegmentPool {
   void DropInChild();
 
  private:
-  Segment* At(uint32_t index) const { return reinterpret_cast<Segment*>(base_ + size_t{index} * Segment::kBytes); }
+  Segment* At(uint32_t index) const {
+    return reinterpret_cast<Segment*>(base_ + size_t{index} * Segment::kBytes);
+  }
 
   std::byte* base_ = nullptr;
   size_t total_ = 0;

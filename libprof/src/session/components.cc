@@ -31,8 +31,8 @@ uint64_t SwitchFor(uint32_t module, uint64_t data_types) {
   constexpr uint64_t kHigher = ACL_PROF_TASK_TIME | ACL_PROF_TASK_TIME_L2 | ACL_PROF_TASK_TIME_L3;
   constexpr uint32_t kScheduler = 61;
   uint64_t bits = data_types & ~ACL_PROF_AICORE_SHAPE;
-  if ((data_types & ACL_PROF_AICORE_SHAPE) && (data_types & ACL_PROF_TASK_TIME_L0) && !(data_types & kHigher) &&
-      (module == MSPROF_MODULE_GE || module == kScheduler)) {
+  if ((data_types & ACL_PROF_AICORE_SHAPE) && (data_types & ACL_PROF_TASK_TIME_L0) &&
+      !(data_types & kHigher) && (module == MSPROF_MODULE_GE || module == kScheduler)) {
     bits |= PROF_TASK_TIME_L1;
   }
   return bits;
@@ -48,7 +48,9 @@ uint32_t CopyText(const std::string& text, char (&out)[N]) {
 
 }  // namespace
 
-bool Components::InCallback() { return t_depth > 0; }
+bool Components::InCallback() {
+  return t_depth > 0;
+}
 
 int32_t Components::Call(const Entry& entry, uint32_t type, const Command& command) {
   auto data = std::make_unique<MsprofCommandHandle>();
@@ -76,13 +78,14 @@ std::vector<Components::Entry> Components::Ordered(bool stopping) {
   return entries;
 }
 
-std::vector<std::string> Components::Tell(const std::vector<Entry>& entries, uint32_t type, const Command& command) {
+std::vector<std::string> Components::Tell(const std::vector<Entry>& entries, uint32_t type,
+                                          const Command& command) {
   constexpr const char* kNames[] = {"init", "start", "stop", "finalize"};
   std::vector<std::string> failures;
   for (const Entry& entry : entries) {
     if (const int32_t result = Call(entry, type, command); result != 0) {
-      failures.push_back(fmt::format("the callback of module {} answered {} to {}; 0 is success", entry.module, result,
-                                     kNames[type]));
+      failures.push_back(fmt::format("the callback of module {} answered {} to {}; 0 is success",
+                                     entry.module, result, kNames[type]));
     }
   }
   return failures;

@@ -17,8 +17,8 @@ class Components {
   struct Command {
     uint64_t data_types = 0;  ///< ACL_PROF_* bits
     std::vector<uint32_t> devices;
-    std::string path;         ///< PROF directory
-    std::string sample;       ///< text of sample.json
+    std::string path;    ///< PROF directory
+    std::string sample;  ///< text of sample.json
   };
 
   /// 0, or MSPROF_ERROR_CONFIG_INVALID for NULL.

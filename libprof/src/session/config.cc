@@ -25,14 +25,17 @@ Registry& Living() {
 }
 
 Result NotLiving(const void* config) {
-  return Result::Fail(code::kInvalidParam,
-                      fmt::format("configuration {} is not one made by aclprofCreateConfig, or was destroyed already",
-                                  config));
+  return Result::Fail(
+      code::kInvalidParam,
+      fmt::format("configuration {} is not one made by aclprofCreateConfig, or was destroyed already",
+                  config));
 }
 
 }  // namespace
 
-std::string Hex(uint64_t value) { return fmt::format("{:#x}", value); }
+std::string Hex(uint64_t value) {
+  return fmt::format("{:#x}", value);
+}
 
 Wanted ToWanted(const aclprofConfig& config) {
   Wanted wanted;
@@ -48,7 +51,8 @@ uint64_t CompleteDataTypes(uint64_t data_types) {
   if (data_types & ACL_PROF_API_STATS) return ACL_PROF_API_STATS | ACL_PROF_ACL_API;
   uint64_t bits = data_types | kAicpuModel;
   if (data_types & ACL_PROF_TASK_TIME) bits |= ACL_PROF_TASK_TIME_L0;
-  if (data_types & (ACL_PROF_TASK_TIME_L2 | ACL_PROF_OP_ATTR)) bits |= ACL_PROF_TASK_TIME_L0 | ACL_PROF_TASK_TIME;
+  if (data_types & (ACL_PROF_TASK_TIME_L2 | ACL_PROF_OP_ATTR))
+    bits |= ACL_PROF_TASK_TIME_L0 | ACL_PROF_TASK_TIME;
   if (data_types & ACL_PROF_TASK_TIME_L3) {
     bits |= ACL_PROF_TASK_TIME_L0 | ACL_PROF_TASK_TIME | ACL_PROF_TASK_TIME_L2;
   }
@@ -61,22 +65,25 @@ Result CheckDataTypes(uint64_t data_types) {
     return Result::Fail(code::kInvalidParam, "data types 0 ask for nothing; give at least one ACL_PROF_ bit");
   }
   if (const uint64_t unknown = data_types & ~kKnownDataTypes) {
-    return Result::Fail(code::kModulesUnsupported,
-                        fmt::format("data types {:#x} contain the unknown bits {:#x}; allowed are those of {:#x}",
-                                    data_types, unknown, kKnownDataTypes & ~kAicpuModel));
+    return Result::Fail(
+        code::kModulesUnsupported,
+        fmt::format("data types {:#x} contain the unknown bits {:#x}; allowed are those of {:#x}", data_types,
+                    unknown, kKnownDataTypes & ~kAicpuModel));
   }
   return Result::Ok();
 }
 
-Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const void* events, uint64_t data_types,
-                    uint32_t devices_present, aclprofConfig** config) {
+Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const void* events,
+                    uint64_t data_types, uint32_t devices_present, aclprofConfig** config) {
   auto refuse = [](std::string text) { return Result::Fail(code::kInvalidParam, std::move(text)); };
   *config = nullptr;
   if (count > 0 && !devices) return refuse(fmt::format("the list of {} devices is NULL", count));
   if (events) return refuse("aicoreEvents is not NULL; events cannot be chosen one by one");
-  if (count > kMaxDevices) return refuse(fmt::format("{} devices are listed; at most {} are possible", count, kMaxDevices));
+  if (count > kMaxDevices)
+    return refuse(fmt::format("{} devices are listed; at most {} are possible", count, kMaxDevices));
   if (count == 0 && !(data_types & ACL_PROF_MSPROFTX)) {
-    return refuse(fmt::format("data types {:#x} without a device; only ACL_PROF_MSPROFTX is possible then", data_types));
+    return refuse(fmt::format("data types {:#x} without a device; only ACL_PROF_MSPROFTX is possible then",
+                              data_types));
   }
   if (count > 0 && devices_present == 0) {
     return refuse(fmt::format("{} devices are listed, but this process has none; see NPUPROF_DEVICE", count));

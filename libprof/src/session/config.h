@@ -10,9 +10,9 @@
 
 /// What to collect on which devices. The layout is that of the published library, whose internals some tools read.
 struct aclprofConfig {
-  uint32_t dev_nums;      ///< used entries of dev_ids, the host among them
+  uint32_t dev_nums;  ///< used entries of dev_ids, the host among them
   uint32_t dev_ids[65];
-  int32_t metrics;        ///< aclprofAicoreMetrics
+  int32_t metrics;  ///< aclprofAicoreMetrics
   uint64_t data_types;
 };
 
@@ -47,8 +47,8 @@ Result CheckDataTypes(uint64_t data_types);
 /// Living configurations, so that a pointer freed twice, or never made here, is refused instead of followed.
 /// Any thread.
 /// @param config  on success the new configuration
-Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const void* events, uint64_t data_types,
-                    uint32_t devices_present, aclprofConfig** config);
+Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const void* events,
+                    uint64_t data_types, uint32_t devices_present, aclprofConfig** config);
 Result DestroyConfig(const aclprofConfig* config);
 /// Copies a living configuration.
 Result CopyConfig(const aclprofConfig* config, aclprofConfig* copy);

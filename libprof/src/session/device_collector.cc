@@ -17,7 +17,9 @@ constexpr uint32_t kTaskPmuSlots = 1u << 16;
 constexpr uint32_t kTrackSlots = 1u << 14;
 constexpr uint32_t kMemorySlots = 1u << 14;
 
-uint32_t Mhz(uint64_t hz) { return static_cast<uint32_t>((hz + 500'000) / 1'000'000); }
+uint32_t Mhz(uint64_t hz) {
+  return static_cast<uint32_t>((hz + 500'000) / 1'000'000);
+}
 
 uint64_t TicksToNs(uint64_t ticks, uint64_t hz) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(ticks) * 1'000'000'000u / (hz ? hz : 1));
@@ -49,12 +51,14 @@ Status DeviceCollector::Start(const Context& context, uint32_t id, std::unique_p
 DeviceCollector::~DeviceCollector() = default;
 
 Status DeviceCollector::Begin() {
-  if (Status status = device::DeviceSession::Open(context_.backend, id_, &session_); !status.ok()) return status;
+  if (Status status = device::DeviceSession::Open(context_.backend, id_, &session_); !status.ok())
+    return status;
   const npuprof_query& query = session_->query();
   description_.id = id_;
   description_.backend = device::BackendName(context_.backend);
   description_.simulated = (query.device_flags & NPUPROF_DEVICE_SIMULATED) != 0;
-  context_.files.bandwidth.microseconds_per_tick = query.clock_hz ? 1e6 / static_cast<double>(query.clock_hz) : 0;
+  context_.files.bandwidth.microseconds_per_tick =
+      query.clock_hz ? 1e6 / static_cast<double>(query.clock_hz) : 0;
 
   if (Status status = context_.directory.AddDevice(id_); !status.ok()) return status;
   if (Status status = AddRings(); !status.ok()) return status;
@@ -75,8 +79,9 @@ Status DeviceCollector::AddRing(npuprof_add_ring request, const char* kind, size
                                 trace::Converter convert) {
   const char* channel = device::ChannelName(request.channel);
   if (!session_->Has(request.channel)) {
-    context_.messages.Add(drain::Severity::kWarning,
-                          fmt::format("device {} has no channel {}; its data are not collected", id_, channel));
+    context_.messages.Add(
+        drain::Severity::kWarning,
+        fmt::format("device {} has no channel {}; its data are not collected", id_, channel));
     return Status::Ok();
   }
   unsigned ring = 0;
@@ -150,7 +155,8 @@ Status DeviceCollector::WriteMetadata() {
   const auto& directory = context_.directory;
   if (Status status = trace::WriteInfo(directory, context_.host, facts); !status.ok()) return status;
   if (Status status = trace::WriteSample(directory, context_.plan.sample, id_); !status.ok()) return status;
-  if (Status status = trace::WriteStartInfo(directory, trace::Instant::Now(), id_); !status.ok()) return status;
+  if (Status status = trace::WriteStartInfo(directory, trace::Instant::Now(), id_); !status.ok())
+    return status;
   // Both logs are about the middle of the bracket.
   trace::HostStart host;
   host.monotonic_raw_ns = bracket.host_ns;
@@ -182,7 +188,9 @@ void DeviceCollector::Stop(std::chrono::nanoseconds patience) {
   description_.driver.busy_ns = stats.busy_ns;
 }
 
-Status DeviceCollector::WriteEnd() const { return trace::WriteEndInfo(context_.directory, end_, id_); }
+Status DeviceCollector::WriteEnd() const {
+  return trace::WriteEndInfo(context_.directory, end_, id_);
+}
 
 void DeviceCollector::Close() {
   const auto patience = std::chrono::seconds(2);
@@ -192,7 +200,8 @@ void DeviceCollector::Close() {
     context_.messages.Add(drain::Severity::kWarning, flushed.ok() ? removed.text : flushed.text);
     return;  // stays open until the session ends
   }
-  if (const Status status = WriteEnd(); !status.ok()) context_.messages.Add(drain::Severity::kError, status.text);
+  if (const Status status = WriteEnd(); !status.ok())
+    context_.messages.Add(drain::Severity::kError, status.text);
   std::lock_guard<std::mutex> lock(mutex_);
   description_ = DescribeLocked();
   closed_ = true;

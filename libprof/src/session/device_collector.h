@@ -83,7 +83,7 @@ class DeviceCollector {
   std::unique_ptr<device::DeviceSession> session_;
   std::shared_ptr<device::DeviceSource> source_;
   std::map<unsigned, trace::RecordFile*> routes_;
-  mutable std::mutex mutex_;             // description_ and closed_: the manifest is written while a device stops
+  mutable std::mutex mutex_;  // description_ and closed_: the manifest is written while a device stops
   trace::Manifest::Device description_;  // what is known beside rings, gaps and clocks
   trace::Instant end_;
   bool again_ = false;

@@ -23,13 +23,18 @@ constexpr size_t kMostPathBytes = 4095;
 constexpr size_t kMostSettingBytes = 256;
 
 Result RefuseInCallback(const char* function) {
-  return Result::Fail(code::kFailure,
-                      fmt::format("{} was called from a component's callback, which would wait for itself", function));
+  return Result::Fail(
+      code::kFailure,
+      fmt::format("{} was called from a component's callback, which would wait for itself", function));
 }
 
 // A dictionary that another thread of the parent was changing must not reach the child half changed.
-void ForkPrepare() { host::Dictionary::Process().Lock(); }
-void ForkParent() { host::Dictionary::Process().Unlock(); }
+void ForkPrepare() {
+  host::Dictionary::Process().Lock();
+}
+void ForkParent() {
+  host::Dictionary::Process().Unlock();
+}
 
 }  // namespace
 
@@ -55,10 +60,13 @@ void Manager::LogAll(const std::vector<std::string>& texts) const {
 
 Result Manager::CheckMode(const char* function) const {
   if (mode_ == Mode::kCommand) {
-    return Result::Fail(code::kAlreadyRun, fmt::format("{} while the npuprof command owns profiling of this process", function));
+    return Result::Fail(code::kAlreadyRun,
+                        fmt::format("{} while the npuprof command owns profiling of this process", function));
   }
   if (mode_ == Mode::kSubscribe) {
-    return Result::Fail(code::kApiConflict, fmt::format("{} while a model is subscribed; only one of both is possible", function));
+    return Result::Fail(
+        code::kApiConflict,
+        fmt::format("{} while a model is subscribed; only one of both is possible", function));
   }
   return Result::Ok();
 }
@@ -78,21 +86,25 @@ Result Manager::Init(const char* path, size_t length) {
   if (Components::InCallback()) return RefuseInCallback("aclprofInit");
   const char* profiling_mode = std::getenv("PROFILING_MODE");
   if (profiling_mode && std::strcmp(profiling_mode, "dynamic") == 0) {
-    return Result::Fail(code::kFeatureUnsupported, "aclprofInit with PROFILING_MODE=dynamic; unset it to use the interface");
+    return Result::Fail(code::kFeatureUnsupported,
+                        "aclprofInit with PROFILING_MODE=dynamic; unset it to use the interface");
   }
   if (!path) return Result::Fail(code::kInvalidParam, "the result path is NULL");
   if (length == 0 || length > kMostPathBytes) {
-    return Result::Fail(code::kInvalidParam,
-                        fmt::format("the length of the result path is {}; allowed are 1 to {}", length, kMostPathBytes));
+    return Result::Fail(
+        code::kInvalidParam,
+        fmt::format("the length of the result path is {}; allowed are 1 to {}", length, kMostPathBytes));
   }
   if (const size_t real = strnlen(path, kMostPathBytes + 1); real != length) {
-    return Result::Fail(code::kInvalidParam,
-                        fmt::format("the result path has {} bytes, but its length is given as {}", real, length));
+    return Result::Fail(
+        code::kInvalidParam,
+        fmt::format("the result path has {} bytes, but its length is given as {}", real, length));
   }
   std::lock_guard<std::mutex> lock(mutex_);
   if (Result result = CheckMode("aclprofInit"); !result.ok()) return result;
   if (mode_ == Mode::kApi) {
-    return Result::Fail(code::kRepeatInitialize, "aclprofInit was called twice; call aclprofFinalize in between");
+    return Result::Fail(code::kRepeatInitialize,
+                        "aclprofInit was called twice; call aclprofFinalize in between");
   }
   if (const Status status = trace::CheckOutputPath(path); !status.ok()) {
     return Result::Fail(code::kInvalidFile, status.text);
@@ -118,17 +130,21 @@ Result Manager::Finalize() {
 Result Manager::SetConfig(int type, const char* text, size_t length) {
   if (Components::InCallback()) return RefuseInCallback("aclprofSetConfig");
   if (type <= ACL_PROF_ARGS_MIN || type >= ACL_PROF_ARGS_MAX) {
-    return Result::Fail(code::kInvalidParam,
-                        fmt::format("setting {} does not exist; allowed are 1 and 3 to 16, one per call", type));
+    return Result::Fail(
+        code::kInvalidParam,
+        fmt::format("setting {} does not exist; allowed are 1 and 3 to 16, one per call", type));
   }
   if (length > kMostSettingBytes) {
-    return Result::Fail(code::kInvalidParam, fmt::format("the text of {} has {} bytes; at most {} are possible",
-                                                         Settings::Name(type), length, kMostSettingBytes));
+    return Result::Fail(code::kInvalidParam,
+                        fmt::format("the text of {} has {} bytes; at most {} are possible",
+                                    Settings::Name(type), length, kMostSettingBytes));
   }
-  if (!text) return Result::Fail(code::kInvalidParam, fmt::format("the text of {} is NULL", Settings::Name(type)));
+  if (!text)
+    return Result::Fail(code::kInvalidParam, fmt::format("the text of {} is NULL", Settings::Name(type)));
   if (const size_t real = strnlen(text, kMostSettingBytes + 1); real != length) {
-    return Result::Fail(code::kInvalidParam, fmt::format("the text of {} has {} bytes, but its length is given as {}",
-                                                         Settings::Name(type), real, length));
+    return Result::Fail(code::kInvalidParam,
+                        fmt::format("the text of {} has {} bytes, but its length is given as {}",
+                                    Settings::Name(type), real, length));
   }
   std::lock_guard<std::mutex> lock(mutex_);
   Result result = settings_.Set(type, {text, length});
@@ -195,20 +211,21 @@ Result Manager::Start(const aclprofConfig* config) {
     wanted = ToWanted(copy);
   } else {
     if (open_devices_.empty()) {
-      return Result::Fail(code::kInvalidParam, "aclprofStart without a configuration, and the program has no device open");
+      return Result::Fail(code::kInvalidParam,
+                          "aclprofStart without a configuration, and the program has no device open");
     }
     wanted.devices.assign(open_devices_.begin(), open_devices_.end());
     wanted.metrics = ACL_AICORE_PIPE_UTILIZATION;
-    wanted.data_types =
-        CompleteDataTypes(ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS);
+    wanted.data_types = CompleteDataTypes(ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS);
   }
   if (Result result = CheckDataTypes(wanted.data_types); !result.ok()) return result;
   if (Result result = CheckMode("aclprofStart"); !result.ok()) return result;
   if (session_) {
     if (session_->data_types() != wanted.data_types) {
-      return Result::Fail(code::kInvalidConfig,
-                          fmt::format("a session with data types {:#x} runs already; data types {:#x} need aclprofStop first",
-                                      session_->data_types(), wanted.data_types));
+      return Result::Fail(
+          code::kInvalidConfig,
+          fmt::format("a session with data types {:#x} runs already; data types {:#x} need aclprofStop first",
+                      session_->data_types(), wanted.data_types));
     }
     return session_->AddDevices(wanted.devices, open_devices_);
   }
@@ -240,9 +257,10 @@ Result Manager::Stop(const aclprofConfig* config) {
   if (Result result = CheckMode("aclprofStop"); !result.ok()) return result;
   if (!session_) return Result::Ok();
   if (data_types && *data_types != session_->data_types()) {
-    return Result::Fail(code::kInvalidConfig,
-                        fmt::format("aclprofStop with data types {:#x}, but the session has {:#x}; it goes on", *data_types,
-                                    session_->data_types()));
+    return Result::Fail(
+        code::kInvalidConfig,
+        fmt::format("aclprofStop with data types {:#x}, but the session has {:#x}; it goes on", *data_types,
+                    session_->data_types()));
   }
   return StopSession(false);
 }

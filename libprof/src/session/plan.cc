@@ -24,10 +24,13 @@ std::string LevelName(uint64_t data_types) {
   return "l0";
 }
 
-std::chrono::nanoseconds Period(uint32_t hz) { return std::chrono::nanoseconds(1'000'000'000 / hz); }
+std::chrono::nanoseconds Period(uint32_t hz) {
+  return std::chrono::nanoseconds(1'000'000'000 / hz);
+}
 
 Result PlanCounters(const Wanted& wanted, Plan* plan) {
-  if (!(wanted.data_types & ACL_PROF_AICORE_METRICS) || wanted.metrics == ACL_AICORE_NONE) return Result::Ok();
+  if (!(wanted.data_types & ACL_PROF_AICORE_METRICS) || wanted.metrics == ACL_AICORE_NONE)
+    return Result::Ok();
   const MetricGroup* group = A2().Find(wanted.metrics);
   if (!group) {
     std::string known;
@@ -71,7 +74,8 @@ void PlanMemory(const Settings& settings, Plan* plan) {
   const auto hz = settings.Hz(ACL_PROF_SYS_HARDWARE_MEM_FREQ);
   const auto mode = settings.Text(ACL_PROF_LLC_MODE);
   if (!hz) {
-    if (mode) plan->not_collected.push_back("ACL_PROF_LLC_MODE has no effect without ACL_PROF_SYS_HARDWARE_MEM_FREQ");
+    if (mode)
+      plan->not_collected.push_back("ACL_PROF_LLC_MODE has no effect without ACL_PROF_SYS_HARDWARE_MEM_FREQ");
     return;
   }
   plan->memory_period = Period(*hz);
@@ -83,18 +87,21 @@ void PlanMemory(const Settings& settings, Plan* plan) {
 // Named in the manifest rather than refused: existing programs ask for them on every device.
 void NoteWhatIsNotCollected(uint64_t data_types, const Settings& settings, Plan* plan) {
   const std::pair<uint64_t, const char*> bits[] = {
-      {ACL_PROF_AICPU, "ACL_PROF_AICPU: begin and end of AI CPU tasks are in the task log, their inner phases are not "
-                       "collected"},
+      {ACL_PROF_AICPU,
+       "ACL_PROF_AICPU: begin and end of AI CPU tasks are in the task log, their inner phases are not "
+       "collected"},
       {ACL_PROF_L2CACHE, "ACL_PROF_L2CACHE: L2 cache events are not collected"},
-      {ACL_PROF_API_STATS, "ACL_PROF_API_STATS: every call is collected instead of statistics made while running"},
+      {ACL_PROF_API_STATS,
+       "ACL_PROF_API_STATS: every call is collected instead of statistics made while running"},
   };
   for (const auto& [bit, text] : bits) {
     if (data_types & bit) plan->not_collected.emplace_back(text);
   }
-  for (int type : {ACL_PROF_STORAGE_LIMIT, ACL_PROF_SYS_IO_FREQ, ACL_PROF_SYS_INTERCONNECTION_FREQ, ACL_PROF_DVPP_FREQ,
-                   ACL_PROF_SYS_MEM_SERVICEFLOW}) {
+  for (int type : {ACL_PROF_STORAGE_LIMIT, ACL_PROF_SYS_IO_FREQ, ACL_PROF_SYS_INTERCONNECTION_FREQ,
+                   ACL_PROF_DVPP_FREQ, ACL_PROF_SYS_MEM_SERVICEFLOW}) {
     if (const auto text = settings.Text(type)) {
-      plan->not_collected.push_back(fmt::format("{} '{}' is accepted but has no effect yet", Settings::Name(type), *text));
+      plan->not_collected.push_back(
+          fmt::format("{} '{}' is accepted but has no effect yet", Settings::Name(type), *text));
     }
   }
 }
@@ -105,8 +112,9 @@ Result MakePlan(const Wanted& wanted, const Settings& settings, Plan* plan) {
   plan->data_types = wanted.data_types;
   plan->sample.level = LevelName(wanted.data_types);
   if (Result counters = PlanCounters(wanted, plan); !counters.ok()) return counters;
-  plan->tasks = plan->counters || (wanted.data_types & (kTaskTimes | ACL_PROF_TRAINING_TRACE | ACL_PROF_AICPU |
-                                                        ACL_PROF_MSPROFTX)) != 0;
+  plan->tasks =
+      plan->counters ||
+      (wanted.data_types & (kTaskTimes | ACL_PROF_TRAINING_TRACE | ACL_PROF_AICPU | ACL_PROF_MSPROFTX)) != 0;
   PlanMemory(settings, plan);
   PlanHost(settings, plan);
   NoteWhatIsNotCollected(wanted.data_types, settings, plan);
@@ -123,8 +131,9 @@ uint32_t TaskRingSlots(uint32_t fallback, std::vector<std::string>* warnings) {
       slots <= NPUPROF_MAX_SLOTS) {
     return slots;
   }
-  warnings->push_back(fmt::format("NPUPROF_RING_RECORDS is '{}'; allowed is a power of two from {} to {}; taken is {}",
-                                  text, NPUPROF_MIN_SLOTS, NPUPROF_MAX_SLOTS, fallback));
+  warnings->push_back(
+      fmt::format("NPUPROF_RING_RECORDS is '{}'; allowed is a power of two from {} to {}; taken is {}", text,
+                  NPUPROF_MIN_SLOTS, NPUPROF_MAX_SLOTS, fallback));
   return fallback;
 }
 

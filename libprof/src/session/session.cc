@@ -56,8 +56,9 @@ int32_t Rank() {
 }
 
 Result FromStatus(const Status& status) {
-  return Result::Fail(status.kind == ErrorKind::kPath || status.kind == ErrorKind::kIo ? code::kInvalidFile : code::kFailure,
-                      status.text);
+  return Result::Fail(
+      status.kind == ErrorKind::kPath || status.kind == ErrorKind::kIo ? code::kInvalidFile : code::kFailure,
+      status.text);
 }
 
 }  // namespace
@@ -100,8 +101,10 @@ Result Session::Begin(const Request& request) {
   for (const std::string& text : plan_.not_collected) messages_.Add(drain::Severity::kWarning, text);
 
   std::string reason;
-  if (const Status status = device::ChooseBackend(&backend_, &reason); !status.ok()) return FromStatus(status);
-  messages_.Add(drain::Severity::kInfo, fmt::format("device backend {}: {}", device::BackendName(backend_), reason));
+  if (const Status status = device::ChooseBackend(&backend_, &reason); !status.ok())
+    return FromStatus(status);
+  messages_.Add(drain::Severity::kInfo,
+                fmt::format("device backend {}: {}", device::BackendName(backend_), reason));
   std::vector<std::string> warnings;
   task_slots_ = TaskRingSlots(0, &warnings);
 
@@ -111,7 +114,8 @@ Result Session::Begin(const Request& request) {
 
   Status status;
   collection_ = drain::Drain::Process().Open(
-      options, [this](drain::Severity severity, const std::string& text) { messages_.Add(severity, text); }, &status);
+      options, [this](drain::Severity severity, const std::string& text) { messages_.Add(severity, text); },
+      &status);
   if (!collection_) {
     Undo(false, request);
     return Result::Fail(code::kFailure, status.text);
@@ -119,7 +123,9 @@ Result Session::Begin(const Request& request) {
   const uint32_t epoch = host::QueueSet::Process().Open(QueueSegments(&messages_));
   if (epoch == 0) {
     Undo(false, request);
-    return Result::Fail(code::kFailure, "there is no memory for host records; NPUPROF_HOST_RING_MB sets how much is asked for");
+    return Result::Fail(
+        code::kFailure,
+        "there is no memory for host records; NPUPROF_HOST_RING_MB sets how much is asked for");
   }
   host_open_ = true;
   host_source_ = std::make_shared<host::HostSource>(
@@ -127,7 +133,8 @@ Result Session::Begin(const Request& request) {
       [this](drain::Severity severity, const std::string& text) { messages_.Add(severity, text); });
   AddHostSources();
   if (request.start_components) {
-    for (const std::string& text : request.start_components(*this)) messages_.Add(drain::Severity::kWarning, text);
+    for (const std::string& text : request.start_components(*this))
+      messages_.Add(drain::Severity::kWarning, text);
   }
   if (Result result = StartDevices(request); !result.ok()) {
     Undo(true, request);
@@ -142,8 +149,10 @@ Result Session::Begin(const Request& request) {
 }
 
 Result Session::BeginDirectory(const Request& request) {
-  if (const Status status = trace::PrepareOutputDirectory(request.output); !status.ok()) return FromStatus(status);
-  if (const Status status = trace::ProfDirectory::Create(request.output, request.index, &directory_); !status.ok()) {
+  if (const Status status = trace::PrepareOutputDirectory(request.output); !status.ok())
+    return FromStatus(status);
+  if (const Status status = trace::ProfDirectory::Create(request.output, request.index, &directory_);
+      !status.ok()) {
     return FromStatus(status);
   }
   static_cast<void>(reserve_.Take(directory_.own(), kReserveBytes));
@@ -154,10 +163,11 @@ Result Session::BeginDirectory(const Request& request) {
   begin_ = trace::Instant::Now();
   const host::ClockPair pair = host::ReadPair();
   const trace::HostStart start{pair.monotonic_raw_ns, pair.cycles};
-  for (const Status& status :
-       {trace::WriteInfo(directory_, host_, std::nullopt), trace::WriteSample(directory_, plan_.sample, std::nullopt),
-        trace::WriteStartInfo(directory_, begin_, std::nullopt), trace::WriteHostStart(directory_, start, std::nullopt),
-        trace::WriteManifest(directory_, Describe())}) {
+  for (const Status& status : {trace::WriteInfo(directory_, host_, std::nullopt),
+                               trace::WriteSample(directory_, plan_.sample, std::nullopt),
+                               trace::WriteStartInfo(directory_, begin_, std::nullopt),
+                               trace::WriteHostStart(directory_, start, std::nullopt),
+                               trace::WriteManifest(directory_, Describe())}) {
     if (!status.ok()) {
       Undo(false, request);
       return FromStatus(status);
@@ -238,7 +248,9 @@ Result Session::AddDevices(const std::vector<uint32_t>& devices, const std::set<
   return worst;
 }
 
-Result Session::DeviceOpened(uint32_t id) { return Lists(id) ? StartDevice(id) : Result::Ok(); }
+Result Session::DeviceOpened(uint32_t id) {
+  return Lists(id) ? StartDevice(id) : Result::Ok();
+}
 
 void Session::DeviceClosed(uint32_t id) {
   DeviceCollector* closing = nullptr;
@@ -257,7 +269,8 @@ Result Session::Stop() {
   const uint64_t begin = host::MonotonicRawNs();
   const auto deadline = std::chrono::steady_clock::now() + kTaskPatience;
   for (const auto& collector : collectors_) {
-    collector->Stop(std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), milliseconds(1)));
+    collector->Stop(
+        std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), milliseconds(1)));
   }
   host::QueueSet::Process().Close();
   host_open_ = false;
@@ -316,7 +329,8 @@ trace::Manifest Session::Describe() const {
       for (const auto& [name, file] : files.by_name) manifest.files.push_back(file->Report(root));
     }
   }
-  std::erase_if(manifest.files, [](const trace::FileReport& file) { return file.slices == 0 && file.lost == 0; });
+  std::erase_if(manifest.files,
+                [](const trace::FileReport& file) { return file.slices == 0 && file.lost == 0; });
   if (collection_) {
     const drain::Cost cost = collection_->cost();
     manifest.drain = {drain::PathName(collection_->path()), collection_->reason(), cost.staging_peak_bytes};

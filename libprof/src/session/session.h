@@ -32,8 +32,8 @@ namespace npuprof {
 class Session {
  public:
   struct Request {
-    std::string output;               ///< directory in which PROF_* is made
-    unsigned index = 1;               ///< number of the run in the process
+    std::string output;  ///< directory in which PROF_* is made
+    unsigned index = 1;  ///< number of the run in the process
     Wanted wanted;
     const Settings* settings = nullptr;
     std::set<uint32_t> open_devices;  ///< devices the program has open now

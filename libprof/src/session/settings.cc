@@ -49,7 +49,8 @@ constexpr Rule kRules[] = {
 };
 
 const Rule* Find(int type) {
-  const auto* rule = std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& r) { return r.type == type; });
+  const auto* rule =
+      std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& r) { return r.type == type; });
   return rule == std::end(kRules) ? nullptr : rule;
 }
 
@@ -81,7 +82,8 @@ bool ListHas(std::string_view list, std::string_view wanted) {
 
 bool FrequencyIsAllowed(std::string_view text, uint32_t max) {
   // Not longer than the maximum, so "050" stands for 50 where 100 is possible and "0050" for nothing.
-  return AllDigits(text) && text.size() <= fmt::formatted_size("{}", max) && Number(text) >= 1 && Number(text) <= max;
+  return AllDigits(text) && text.size() <= fmt::formatted_size("{}", max) && Number(text) >= 1 &&
+         Number(text) <= max;
 }
 
 constexpr uint64_t kLeastStorageMb = 200;
@@ -92,7 +94,8 @@ bool StorageIsAllowed(std::string_view text) {
   if (text.empty()) return true;
   if (!text.ends_with("MB")) return false;
   text.remove_suffix(2);
-  return AllDigits(text) && text.size() <= 10 && Number(text) >= kLeastStorageMb && Number(text) <= kMostStorageMb;
+  return AllDigits(text) && text.size() <= 10 && Number(text) >= kLeastStorageMb &&
+         Number(text) <= kMostStorageMb;
 }
 
 std::string Allowed(const Rule& rule) {
@@ -122,8 +125,9 @@ const char* Settings::Name(int type) {
 Result Settings::Set(int type, std::string_view text) {
   const Rule* rule = Find(type);
   if (!rule && type != 2) {
-    return Result::Fail(code::kInvalidParam,
-                        fmt::format("setting {} does not exist; allowed are 1 and 3 to 16, one per call", type));
+    return Result::Fail(
+        code::kInvalidParam,
+        fmt::format("setting {} does not exist; allowed are 1 and 3 to 16, one per call", type));
   }
   if (!rule || rule->form == Form::kUnsupported) {
     return Result::Fail(code::kInvalidConfig,
@@ -142,7 +146,8 @@ Result Settings::Set(int type, std::string_view text) {
       allowed = !text.empty() && text.find(',') == std::string_view::npos && ListHas(rule->words, text);
       break;
     case Form::kWords:
-      if (!text.empty()) ForEachItem(text, [&](std::string_view item) { allowed &= ListHas(rule->words, item); });
+      if (!text.empty())
+        ForEachItem(text, [&](std::string_view item) { allowed &= ListHas(rule->words, item); });
       break;
     case Form::kText:
       allowed = !text.empty();
@@ -188,7 +193,8 @@ bool Settings::Has(int type, std::string_view item) const {
 
 uint64_t Settings::StorageLimitMb() const {
   const auto known = values_.find(ACL_PROF_STORAGE_LIMIT);
-  return known == values_.end() ? 0 : Number(std::string_view(known->second).substr(0, known->second.size() - 2));
+  return known == values_.end() ? 0
+                                : Number(std::string_view(known->second).substr(0, known->second.size() - 2));
 }
 
 }  // namespace npuprof

@@ -6,7 +6,9 @@
 
 namespace npuprof::trace {
 
-SpaceReserve::~SpaceReserve() { Release(); }
+SpaceReserve::~SpaceReserve() {
+  Release();
+}
 
 bool SpaceReserve::Take(const std::string& directory, size_t bytes) {
   Release();

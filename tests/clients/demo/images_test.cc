@@ -76,7 +76,8 @@ TEST(DemoImages, TensorHoldsNormalisedPlanes) {
   demo::ToTensor(image, 2, half);
   for (int i = 0; i < 6; i++) {
     const int exponent = (half[i] >> 10) & 31;
-    const float value = std::ldexp(1 + (half[i] & 1023) / 1024.0F, exponent - 15) * (half[i] & 0x8000 ? -1 : 1);
+    const float value =
+        std::ldexp(1 + (half[i] & 1023) / 1024.0F, exponent - 15) * (half[i] & 0x8000 ? -1 : 1);
     EXPECT_NEAR(value, single[i], std::fabs(single[i]) / 1024) << i;
   }
 }

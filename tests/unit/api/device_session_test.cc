@@ -37,7 +37,8 @@ TEST_F(DeviceSession, EveryTaskOfTheWindowIsInTheDirectory) {
   EXPECT_EQ(sample["ai_core_profiling_events"], "0x416,0x417,0x9,0x302,0xc,0x303,0x54,0x55");
   EXPECT_EQ(sample["aiv_metrics"], "PipeUtilization");
   EXPECT_EQ(sample["prof_level"], "l1");
-  for (const char* name : {"info.json.0", "start_info.0", "end_info.0", "host_start.log.0", "dev_start.log.0"}) {
+  for (const char* name :
+       {"info.json.0", "start_info.0", "end_info.0", "host_start.log.0", "dev_start.log.0"}) {
     EXPECT_TRUE(std::filesystem::exists(prof / "device_0" / name)) << name;
   }
   EXPECT_EQ(aclprofDestroyConfig(config), 0);
@@ -148,7 +149,9 @@ TEST(Faults, ARefusedStartFailsLeavesNothingAndDoesNotHang) {
   EXPECT_EQ(RunProgram("RefusedStart", "refuse_start"), 0);
 }
 
-TEST(Faults, AStalledDrainLosesWhatItLosesAndSaysSo) { EXPECT_EQ(RunProgram("StalledDrain", "stall_drain"), 0); }
+TEST(Faults, AStalledDrainLosesWhatItLosesAndSaysSo) {
+  EXPECT_EQ(RunProgram("StalledDrain", "stall_drain"), 0);
+}
 
 }  // namespace
 }  // namespace npuprof

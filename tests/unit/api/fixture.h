@@ -39,7 +39,8 @@ class ApiTest : public testing::Test {
   static aclError Set(int type, const std::string& text) {
     return aclprofSetConfig(static_cast<aclprofConfigType>(type), text.c_str(), text.size());
   }
-  static aclprofConfig* Config(std::vector<uint32_t> devices, uint64_t types, int metrics = ACL_AICORE_PIPE_UTILIZATION) {
+  static aclprofConfig* Config(std::vector<uint32_t> devices, uint64_t types,
+                               int metrics = ACL_AICORE_PIPE_UTILIZATION) {
     return aclprofCreateConfig(devices.data(), static_cast<uint32_t>(devices.size()),
                                static_cast<aclprofAicoreMetrics>(metrics), nullptr, types);
   }
@@ -62,8 +63,12 @@ class ApiTest : public testing::Test {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  static nlohmann::json Json(const std::filesystem::path& path) { return nlohmann::json::parse(ReadAll(path)); }
-  static nlohmann::json Manifest(const std::filesystem::path& prof) { return Json(prof / "npuprof" / "manifest.json"); }
+  static nlohmann::json Json(const std::filesystem::path& path) {
+    return nlohmann::json::parse(ReadAll(path));
+  }
+  static nlohmann::json Manifest(const std::filesystem::path& prof) {
+    return Json(prof / "npuprof" / "manifest.json");
+  }
   /// All slices of a file one after the other.
   static std::string Data(const std::filesystem::path& prof, const std::string& name) {
     std::string all;

@@ -29,7 +29,8 @@ TEST(Library, ExportsTheDocumentedNamesAndNothingElse) {
     if (line.find("global:") != std::string::npos) global = true;
     if (line.find("local:") != std::string::npos) break;
     const size_t begin = line.find_first_not_of(' '), end = line.find(';');
-    if (global && end != std::string::npos) documented.insert(line.substr(begin, end - begin) + "@@ACLPROF_1.0");
+    if (global && end != std::string::npos)
+      documented.insert(line.substr(begin, end - begin) + "@@ACLPROF_1.0");
   }
   ASSERT_GT(documented.size(), 20u);
   std::set<std::string> exported;
@@ -45,7 +46,8 @@ TEST(Library, ExportsTheDocumentedNamesAndNothingElse) {
 
 TEST(Library, NeedsTheCLibraryAlone) {
   if (std::string(SANITIZED) != "") GTEST_SKIP() << "sanitizers bring libraries of their own";
-  const std::set<std::string> allowed = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"};
+  const std::set<std::string> allowed = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2",
+                                         "ld-linux-aarch64.so.1"};
   std::istringstream lines(Output("readelf -d " ACLPROF_LIBRARY));
   int needed = 0;
   for (std::string line; std::getline(lines, line);) {

@@ -13,7 +13,9 @@ bool g_is_child = false;
 }  // namespace
 
 // A forked child deliberately leaves the objects of its parent's session alone, which a leak checker asks about.
-extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() { return g_is_child; }
+extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() {
+  return g_is_child;
+}
 
 namespace npuprof {
 namespace {
@@ -56,7 +58,8 @@ TEST_F(Lifecycle, OneSessionFillsACompleteDirectory) {
   EXPECT_GT(manifest["cost"]["start_ns"], 0);
   EXPECT_GT(manifest["cost"]["stop_ns"], 0);
   EXPECT_EQ(Data(found[0], "host/data/aging.api_event.data").size(), 100 * sizeof(MsprofApi));
-  for (const char* name : {"host/info.json", "host/sample.json", "host/start_info", "host/end_info", "host/host_start.log"}) {
+  for (const char* name :
+       {"host/info.json", "host/sample.json", "host/start_info", "host/end_info", "host/host_start.log"}) {
     EXPECT_TRUE(std::filesystem::exists(found[0] / name)) << name;
   }
   EXPECT_TRUE(std::filesystem::exists(found[0] / "host/data/aging.api_event.data.slice_0.done"));
@@ -118,13 +121,15 @@ TEST_F(Lifecycle, FinalizeStopsARunningSessionAndTheNextStartCollectsAgain) {
   const auto first = ProfDirectories().at(0);
   EXPECT_EQ(Manifest(first)["complete"], true);
   EXPECT_EQ(Kept(Manifest(first), "api_event"), 1u);
-  EXPECT_NE(Data(first, "host/data/unaging.additional.hash_dic").find(std::to_string(id) + ":late_name\n"), std::string::npos);
+  EXPECT_NE(Data(first, "host/data/unaging.additional.hash_dic").find(std::to_string(id) + ":late_name\n"),
+            std::string::npos);
   ASSERT_EQ(Init(), 0);
   ASSERT_EQ(aclprofStart(config_), 0);
   EXPECT_EQ(MsprofReportApi(1, &call), 0);
   EXPECT_EQ(aclprofStop(config_), 0);
   EXPECT_EQ(Kept(Manifest(ProfDirectories().at(1)), "api_event"), 1u);
-  EXPECT_NE(Data(ProfDirectories().at(1), "host/data/unaging.additional.hash_dic").find("late_name"), std::string::npos)
+  EXPECT_NE(Data(ProfDirectories().at(1), "host/data/unaging.additional.hash_dic").find("late_name"),
+            std::string::npos)
       << "every session gets all names";
 }
 
@@ -195,7 +200,8 @@ TEST_F(Lifecycle, DroppedRecordsAreCountedExactly) {
     if (lost != refused) _exit(12);
     if (kept + lost != 20'000) _exit(13);
     if (lost && manifest["host"]["lost_by_cause"]["ring_full"] != lost) _exit(14);
-    if (Data(ProfDirectories().at(0), "host/data/aging.additional.level_20500_type_0").size() != kept * 256) _exit(15);
+    if (Data(ProfDirectories().at(0), "host/data/aging.additional.level_20500_type_0").size() != kept * 256)
+      _exit(15);
     _exit(0);
   }
   int status = 0;
@@ -232,7 +238,8 @@ TEST_F(Lifecycle, ReportingThreadsNeverDisturbStartAndStop) {
   for (const auto& prof : ProfDirectories()) {
     const auto manifest = Manifest(prof);
     EXPECT_EQ(manifest["complete"], true);
-    EXPECT_EQ(Data(prof, "host/data/aging.api_event.data").size(), Kept(manifest, "api_event") * sizeof(MsprofApi));
+    EXPECT_EQ(Data(prof, "host/data/aging.api_event.data").size(),
+              Kept(manifest, "api_event") * sizeof(MsprofApi));
   }
 }
 
@@ -325,7 +332,8 @@ TEST_F(Lifecycle, TheSignalHandlersOfTheProgramStayItsOwn) {
 
 std::atomic<int> g_control{-1};
 int32_t StopInCallback(uint32_t, void* data, uint32_t) {
-  if (static_cast<MsprofCommandHandle*>(data)->type == PROF_COMMANDHANDLE_TYPE_START) g_control = aclprofStop(nullptr);
+  if (static_cast<MsprofCommandHandle*>(data)->type == PROF_COMMANDHANDLE_TYPE_START)
+    g_control = aclprofStop(nullptr);
   return 0;
 }
 

@@ -21,8 +21,8 @@ TEST_F(Refusals, InitJudgesItsArguments) {
   for (char c : std::string("\n\f\r\b\t\v\x7f\"'\\%><|&$;`")) {
     EXPECT_EQ(Init(std::string("/tmp/a") + c), 100003) << static_cast<int>(c);
   }
-  for (const std::string& allowed : {std::string("/tmp/with space"), std::string("/tmp/\xe6\x95\xb0"), std::string("/tmp/../tmp"),
-                                     std::string("relative"), longest}) {
+  for (const std::string& allowed : {std::string("/tmp/with space"), std::string("/tmp/\xe6\x95\xb0"),
+                                     std::string("/tmp/../tmp"), std::string("relative"), longest}) {
     EXPECT_EQ(Init(allowed), 0) << allowed;
     EXPECT_EQ(aclprofFinalize(), 0);
   }

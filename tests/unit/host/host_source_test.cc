@@ -36,8 +36,8 @@ class HostSourceTest : public testing::Test {
     ASSERT_NE(mkdtemp(name), nullptr);
     directory_ = name;
     Status status;
-    collection_ = drain::Drain::Process().Open({}, [this](drain::Severity, const std::string& text) { messages_ += text + '\n'; },
-                                               &status);
+    collection_ = drain::Drain::Process().Open(
+        {}, [this](drain::Severity, const std::string& text) { messages_ += text + '\n'; }, &status);
     ASSERT_NE(collection_, nullptr) << status.text;
   }
   void TearDown() override { fs::remove_all(directory_); }
@@ -45,8 +45,9 @@ class HostSourceTest : public testing::Test {
   void Start() {
     const uint32_t epoch = QueueSet::Process().Open(64);
     ASSERT_NE(epoch, 0u);
-    source_ = std::make_shared<HostSource>(*collection_, directory_.string(), epoch,
-                                           [this](drain::Severity, const std::string& text) { messages_ += text + '\n'; });
+    source_ = std::make_shared<HostSource>(
+        *collection_, directory_.string(), epoch,
+        [this](drain::Severity, const std::string& text) { messages_ += text + '\n'; });
     collection_->Add(source_);
   }
   void Finish() {
@@ -104,7 +105,8 @@ TEST_F(HostSourceTest, EachKindGoesByteForByteIntoItsFile) {
   EXPECT_EQ(Slice("aging.compact.node_basic_info"), Bytes(node));
   EXPECT_EQ(Slice("aging.additional.tensor_info"), Bytes(tensor));
   EXPECT_NE(Slice("unaging.additional.type_info_dic").find("5000_802:task_track\n"), std::string::npos);
-  EXPECT_NE(Slice("unaging.additional.hash_dic").find(std::to_string(id) + ":conv1/Conv2D\n"), std::string::npos);
+  EXPECT_NE(Slice("unaging.additional.hash_dic").find(std::to_string(id) + ":conv1/Conv2D\n"),
+            std::string::npos);
   EXPECT_EQ(messages_, "");
 
   trace::Manifest::Host host;
@@ -179,7 +181,8 @@ TEST_F(HostSourceTest, SamplersWriteTheLinesOfProcWithTheirTime) {
   ASSERT_TRUE(TakeSample(Sample::kProcessMemory, 123, &memory));
   ASSERT_TRUE(TakeSample(Sample::kSystemCpu, 123, &system_cpu));
   ASSERT_TRUE(TakeSample(Sample::kSystemMemory, 123, &system_memory));
-  EXPECT_TRUE(std::regex_search(cpu, std::regex("^time 123\n[0-9.]+ [0-9.]+\n" + std::to_string(getpid()) + " \\(")));
+  EXPECT_TRUE(
+      std::regex_search(cpu, std::regex("^time 123\n[0-9.]+ [0-9.]+\n" + std::to_string(getpid()) + " \\(")));
   EXPECT_EQ(cpu.back(), '\n');
   EXPECT_TRUE(std::regex_match(memory, std::regex("123 [0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+\n")));
   EXPECT_EQ(system_cpu.rfind("TimeStamp:123\ncpu ", 0), 0u);

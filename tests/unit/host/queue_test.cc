@@ -94,11 +94,13 @@ TEST_F(QueueTest, RecordsComeOutOnceInOrderAcrossSegments) {
 
 TEST_F(QueueTest, AFullPoolDropsTheNewAndCountsExactly) {
   Open();
-  constexpr uint64_t kCount = 2 * kSegments * Segment::kBytes / (sizeof(Entry) + sizeof(MsprofAdditionalInfo));
+  constexpr uint64_t kCount =
+      2 * kSegments * Segment::kBytes / (sizeof(Entry) + sizeof(MsprofAdditionalInfo));
   uint64_t kept = 0, refused = 0;
   OnThread([&] {
     const auto info = Additional(MSPROF_REPORT_NODE_LEVEL, 1);
-    for (uint64_t i = 0; i < kCount; ++i) (set().Report(RecordClass::kAdditional, true, &info) ? kept : refused)++;
+    for (uint64_t i = 0; i < kCount; ++i)
+      (set().Report(RecordClass::kAdditional, true, &info) ? kept : refused)++;
   });
   set().Close();
   EXPECT_GT(refused, 0u);

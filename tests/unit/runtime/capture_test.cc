@@ -126,7 +126,8 @@ TEST_F(Capture, TasksAreTrackedOnceAndReplaysReuseTheirIds) {
   for (int i = 0; i < 3; i++) ASSERT_EQ(aclmdlRIExecuteAsync(graph, b_), ACL_SUCCESS);
   ASSERT_EQ(aclrtSynchronizeStream(b_), ACL_SUCCESS);
   int kernels = 0;
-  for (const auto& c : r.Compacts("task_track")) kernels += c.data.runtimeTrack.taskType == MSPROF_RTS_TASK_KERNEL_AICORE;
+  for (const auto& c : r.Compacts("task_track"))
+    kernels += c.data.runtimeTrack.taskType == MSPROF_RTS_TASK_KERNEL_AICORE;
   EXPECT_EQ(kernels, 2);
   EXPECT_EQ(r.Compacts("node_basic_info").size(), 2u);
   const auto begin = r.Compacts("capture_stream_info");

@@ -32,8 +32,9 @@ struct Member {
   std::vector<T> Host(const T* device, size_t count) const {
     EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
     std::vector<T> values(count);
-    EXPECT_EQ(aclrtMemcpy(values.data(), count * sizeof(T), device, count * sizeof(T), ACL_MEMCPY_DEVICE_TO_HOST),
-              ACL_SUCCESS);
+    EXPECT_EQ(
+        aclrtMemcpy(values.data(), count * sizeof(T), device, count * sizeof(T), ACL_MEMCPY_DEVICE_TO_HOST),
+        ACL_SUCCESS);
     return values;
   }
 };
@@ -75,16 +76,20 @@ TEST_P(Ranks, AllReduceSumsSingleAndHalfPrecisionAndIntegers) {
     auto *df = m.Device(f), *rf = m.Device(std::vector<float>(kCount));
     auto* dh = m.Device(h);
     auto* di = m.Device(i);
-    ASSERT_EQ(HcclAllReduce(df, rf, kCount, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
-    ASSERT_EQ(HcclAllReduce(dh, dh, kCount, HCCL_DATA_TYPE_FP16, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
-    ASSERT_EQ(HcclAllReduce(di, di, kCount, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(df, rf, kCount, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, m.comm, m.stream),
+              HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(dh, dh, kCount, HCCL_DATA_TYPE_FP16, HCCL_REDUCE_SUM, m.comm, m.stream),
+              HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(di, di, kCount, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, m.comm, m.stream),
+              HCCL_SUCCESS);
     const auto of = m.Host(rf, kCount);
     const auto oh = m.Host(dh, kCount);
     const auto oi = m.Host(di, kCount);
     for (size_t k = 0; k < kCount; k++) {
       ASSERT_EQ(of[k], total * static_cast<float>(k));
       ASSERT_EQ(HalfToFloat(oh[k]), total * static_cast<float>(k % 32));
-      ASSERT_EQ(oi[k], static_cast<int32_t>(total) * static_cast<int32_t>(k) - 500 * static_cast<int32_t>(m.size));
+      ASSERT_EQ(oi[k],
+                static_cast<int32_t>(total) * static_cast<int32_t>(k) - 500 * static_cast<int32_t>(m.size));
     }
     EXPECT_EQ(m.Host(df, kCount), f) << "the input stays";
   });
@@ -116,13 +121,15 @@ TEST_P(Ranks, AllGatherReduceScatterAndBroadcast) {
     for (size_t k = 0; k < all.size(); k++) ASSERT_EQ(all[k], static_cast<int32_t>(k / kCount));
 
     auto* part = m.Device(std::vector<int32_t>(kCount));
-    ASSERT_EQ(HcclReduceScatter(gathered, part, kCount, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, m.comm, m.stream),
-              HCCL_SUCCESS);
+    ASSERT_EQ(
+        HcclReduceScatter(gathered, part, kCount, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, m.comm, m.stream),
+        HCCL_SUCCESS);
     EXPECT_EQ(m.Host(part, kCount), std::vector<int32_t>(kCount, static_cast<int32_t>(m.rank * m.size)));
 
     for (uint32_t root = 0; root < m.size; root++) {
       ASSERT_EQ(HcclBroadcast(send, kCount, HCCL_DATA_TYPE_INT32, root, m.comm, m.stream), HCCL_SUCCESS);
-      EXPECT_EQ(m.Host(send, kCount), std::vector<int32_t>(kCount, 0)) << "rank 0's value since the first broadcast";
+      EXPECT_EQ(m.Host(send, kCount), std::vector<int32_t>(kCount, 0))
+          << "rank 0's value since the first broadcast";
     }
     ASSERT_EQ(HcclBarrier(m.comm, m.stream), HCCL_SUCCESS);
   });
@@ -132,7 +139,8 @@ TEST_P(Ranks, ManyCollectivesInARowKeepTheirData) {
   Everyone(GetParam(), [](const Member& m) {
     auto* d = m.Device(std::vector<int64_t>(8, 1));
     for (int i = 0; i < 15; i++) {
-      ASSERT_EQ(HcclAllReduce(d, d, 8, HCCL_DATA_TYPE_INT64, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
+      ASSERT_EQ(HcclAllReduce(d, d, 8, HCCL_DATA_TYPE_INT64, HCCL_REDUCE_SUM, m.comm, m.stream),
+                HCCL_SUCCESS);
       if (i % 4 == 0) {
         ASSERT_EQ(HcclBarrier(m.comm, m.stream), HCCL_SUCCESS);
       }
@@ -147,7 +155,8 @@ TEST(Hccl, RoundsCoverMoreThanTheStagingBuffers) {
   constexpr size_t kCount = (40 << 20) / sizeof(float) + 3;
   Everyone(2, [](const Member& m) {
     auto* d = m.Device(std::vector<float>(kCount, static_cast<float>(m.rank) + 0.5f));
-    ASSERT_EQ(HcclAllReduce(d, d, kCount, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(d, d, kCount, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, m.comm, m.stream),
+              HCCL_SUCCESS);
     EXPECT_EQ(m.Host(d, kCount), std::vector<float>(kCount, 2.0f));
   });
 }
@@ -168,8 +177,9 @@ TEST(Hccl, OneThreadCanDriveAllRanks) {
     ASSERT_EQ(aclrtMemset(buffers[i], 4, i + 1, 4), ACL_SUCCESS);
   }
   for (int i = 0; i < 3; i++)
-    ASSERT_EQ(HcclAllReduce(buffers[i], buffers[i], 4, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM, comms[i], streams[i]),
-              HCCL_SUCCESS);
+    ASSERT_EQ(
+        HcclAllReduce(buffers[i], buffers[i], 4, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM, comms[i], streams[i]),
+        HCCL_SUCCESS);
   for (int i = 0; i < 3; i++) {
     ASSERT_EQ(aclrtSynchronizeStream(streams[i]), ACL_SUCCESS);
     EXPECT_EQ(static_cast<char*>(buffers[i])[3], 6);
@@ -202,7 +212,8 @@ TEST(Hccl, RefusalsHaveTheirCodes) {
   EXPECT_EQ(HcclGetRootInfo(nullptr), HCCL_E_PTR);
   EXPECT_EQ(HcclCommDestroy(data), HCCL_E_PARA);
   Everyone(2, [&](const Member& m) {
-    EXPECT_EQ(HcclAllReduce(nullptr, data, 4, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_E_PTR);
+    EXPECT_EQ(HcclAllReduce(nullptr, data, 4, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, m.comm, m.stream),
+              HCCL_E_PTR);
     EXPECT_EQ(HcclAllReduce(data, data, 4, HCCL_DATA_TYPE_INT128, HCCL_REDUCE_SUM, m.comm, m.stream),
               HCCL_E_NOT_SUPPORT);
     EXPECT_EQ(HcclBroadcast(data, 4, HCCL_DATA_TYPE_INT32, 2, m.comm, m.stream), HCCL_E_PARA);

@@ -67,13 +67,17 @@ class Model : public testing::Test {
     std::vector<aclTensorDesc*> descs;
     std::vector<aclDataBuffer*> buffers;
     for (const auto& shape : in) {
-      descs.push_back(aclCreateTensorDesc(ACL_FLOAT16, static_cast<int>(shape.size()), shape.data(), ACL_FORMAT_ND));
-      buffers.push_back(aclCreateDataBuffer(&byte, aclGetTensorDescSize(descs.back())));  // kernels touch nothing
+      descs.push_back(
+          aclCreateTensorDesc(ACL_FLOAT16, static_cast<int>(shape.size()), shape.data(), ACL_FORMAT_ND));
+      buffers.push_back(
+          aclCreateDataBuffer(&byte, aclGetTensorDescSize(descs.back())));  // kernels touch nothing
     }
-    aclTensorDesc* y = aclCreateTensorDesc(ACL_FLOAT16, static_cast<int>(out.size()), out.data(), ACL_FORMAT_ND);
+    aclTensorDesc* y =
+        aclCreateTensorDesc(ACL_FLOAT16, static_cast<int>(out.size()), out.data(), ACL_FORMAT_ND);
     aclDataBuffer* yb = aclCreateDataBuffer(&byte, aclGetTensorDescSize(y));
     const auto before = Totals();
-    EXPECT_EQ(aclopExecuteV2(type, static_cast<int>(in.size()), descs.data(), buffers.data(), 1, &y, &yb, nullptr, nullptr),
+    EXPECT_EQ(aclopExecuteV2(type, static_cast<int>(in.size()), descs.data(), buffers.data(), 1, &y, &yb,
+                             nullptr, nullptr),
               ACL_SUCCESS);
     EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
     const auto after = Totals();
@@ -92,7 +96,8 @@ TEST_F(Model, ResNet50Executes4_1GMacOnTheDevice) {
 }
 
 TEST_F(Model, BertAndGpt2Execute) {
-  EXPECT_NEAR(static_cast<double>(Execute(MODELS_DIR "/bert_base_s128.json").cubeMacs), 22.5e9 / 2, 0.02 * 22.5e9 / 2);
+  EXPECT_NEAR(static_cast<double>(Execute(MODELS_DIR "/bert_base_s128.json").cubeMacs), 22.5e9 / 2,
+              0.02 * 22.5e9 / 2);
   EXPECT_GT(Execute(MODELS_DIR "/gpt2_decode.json").cubeMacs, 100'000'000u);
 }
 
@@ -155,13 +160,15 @@ TEST_F(Model, UnknownOperatorFailsTheLoadAndIsNamed) {
 TEST_F(Model, DoublingTheBatchDoublesABoundOperatorAndNotAWeightBoundOne) {
   const int64_t k = 4096;
   // Bound by the cores.
-  EXPECT_NEAR(CyclesOf("MatMulV2", {{2 * k, k}, {k, k}}, {2 * k, k}) / CyclesOf("MatMulV2", {{k, k}, {k, k}}, {k, k}),
-              2, 0.05);
+  EXPECT_NEAR(
+      CyclesOf("MatMulV2", {{2 * k, k}, {k, k}}, {2 * k, k}) / CyclesOf("MatMulV2", {{k, k}, {k, k}}, {k, k}),
+      2, 0.05);
   // Bound by memory.
   const int64_t n = 64 << 20;
   EXPECT_NEAR(CyclesOf("Add", {{2 * n}, {2 * n}}, {2 * n}) / CyclesOf("Add", {{n}, {n}}, {n}), 2, 0.05);
   // Bound by reading the weights once, whatever the batch.
-  EXPECT_NEAR(CyclesOf("MatMulV2", {{2, k}, {k, 4 * k}}, {2, 4 * k}) / CyclesOf("MatMulV2", {{1, k}, {k, 4 * k}}, {1, 4 * k}),
+  EXPECT_NEAR(CyclesOf("MatMulV2", {{2, k}, {k, 4 * k}}, {2, 4 * k}) /
+                  CyclesOf("MatMulV2", {{1, k}, {k, 4 * k}}, {1, 4 * k}),
               1, 0.05);
 }
 
@@ -172,8 +179,10 @@ TEST_F(Model, SingleOperatorsCheckTypeAndSizes) {
   aclDataBuffer *fits = aclCreateDataBuffer(&byte, 512), *small = aclCreateDataBuffer(&byte, 511);
   EXPECT_EQ(aclopExecuteV2("Relu", 1, &d, &fits, 1, &d, &fits, nullptr, nullptr), ACL_SUCCESS);
   EXPECT_EQ(aclopExecuteV2("Warp", 1, &d, &fits, 1, &d, &fits, nullptr, nullptr), ACL_ERROR_OP_NOT_FOUND);
-  EXPECT_EQ(aclopExecuteV2("Relu", 1, &d, &small, 1, &d, &fits, nullptr, nullptr), ACL_ERROR_OP_INPUT_NOT_MATCH);
-  EXPECT_EQ(aclopExecuteV2("Relu", 1, &d, &fits, 1, &d, &small, nullptr, nullptr), ACL_ERROR_OP_OUTPUT_NOT_MATCH);
+  EXPECT_EQ(aclopExecuteV2("Relu", 1, &d, &small, 1, &d, &fits, nullptr, nullptr),
+            ACL_ERROR_OP_INPUT_NOT_MATCH);
+  EXPECT_EQ(aclopExecuteV2("Relu", 1, &d, &fits, 1, &d, &small, nullptr, nullptr),
+            ACL_ERROR_OP_OUTPUT_NOT_MATCH);
   EXPECT_EQ(aclopExecuteV2(nullptr, 1, &d, &fits, 1, &d, &fits, nullptr, nullptr), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
   aclDestroyTensorDesc(d);

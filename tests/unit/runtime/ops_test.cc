@@ -143,7 +143,8 @@ TEST(Ops, UnknownTypeNamesOperatorAndAllowedTypes) {
   EXPECT_TRUE(KnownType("Conv2D"));
 }
 
-constexpr char kOneOp[] = R"({"format":1,"name":"m","work_bytes":1,"weight_bytes":0,"inputs":[],"outputs":[],"ops":[
+constexpr char kOneOp[] =
+    R"({"format":1,"name":"m","work_bytes":1,"weight_bytes":0,"inputs":[],"outputs":[],"ops":[
   {"name":"r","type":"%s","inputs":[{"dtype":"%s","format":"ND","shape":[4]}],
    "outputs":[{"dtype":"FLOAT","format":"ND","shape":[4]}]}]})";
 

@@ -31,7 +31,9 @@ void Recorder::Start(uint64_t bits) {
   SendCommand(PROF_COMMANDHANDLE_TYPE_START, bits);
 }
 
-void Recorder::Stop() { SendCommand(PROF_COMMANDHANDLE_TYPE_STOP, 0); }
+void Recorder::Stop() {
+  SendCommand(PROF_COMMANDHANDLE_TYPE_STOP, 0);
+}
 
 void Recorder::Clear() {
   std::lock_guard lock(mutex);
@@ -130,7 +132,15 @@ uint64_t MsprofSysCycleTime(void) {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
 }
 
-int32_t MsprofInit(uint32_t, void*, uint32_t) { return 0; }
-int32_t MsprofFinalize(void) { return 0; }
-int32_t MsprofSetDeviceIdByGeModelIdx(uint32_t, uint32_t) { return 0; }
-int32_t MsprofUnsetDeviceIdByGeModelIdx(uint32_t, uint32_t) { return 0; }
+int32_t MsprofInit(uint32_t, void*, uint32_t) {
+  return 0;
+}
+int32_t MsprofFinalize(void) {
+  return 0;
+}
+int32_t MsprofSetDeviceIdByGeModelIdx(uint32_t, uint32_t) {
+  return 0;
+}
+int32_t MsprofUnsetDeviceIdByGeModelIdx(uint32_t, uint32_t) {
+  return 0;
+}

@@ -30,11 +30,13 @@ class Reports : public testing::Test {
     ASSERT_EQ(aclmdlLoadFromFile(MODELS_DIR "/resnet50_b1.json", &model), ACL_SUCCESS);
     aclmdlDesc* desc = aclmdlCreateDesc();
     ASSERT_EQ(aclmdlGetDesc(desc, model), ACL_SUCCESS);
-    const size_t in_bytes = aclmdlGetInputSizeByIndex(desc, 0), out_bytes = aclmdlGetOutputSizeByIndex(desc, 0);
+    const size_t in_bytes = aclmdlGetInputSizeByIndex(desc, 0),
+                 out_bytes = aclmdlGetOutputSizeByIndex(desc, 0);
     ASSERT_EQ(aclrtMalloc(&in, in_bytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
     ASSERT_EQ(aclrtMalloc(&out, out_bytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
     std::vector<char> image(in_bytes);
-    ASSERT_EQ(aclrtMemcpyAsync(in, in_bytes, image.data(), in_bytes, ACL_MEMCPY_HOST_TO_DEVICE, nullptr), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMemcpyAsync(in, in_bytes, image.data(), in_bytes, ACL_MEMCPY_HOST_TO_DEVICE, nullptr),
+              ACL_SUCCESS);
     aclmdlDataset *ins = aclmdlCreateDataset(), *outs = aclmdlCreateDataset();
     aclDataBuffer *ib = aclCreateDataBuffer(in, in_bytes), *ob = aclCreateDataBuffer(out, out_bytes);
     aclmdlAddDatasetBuffer(ins, ib);
@@ -50,7 +52,8 @@ class Reports : public testing::Test {
     ASSERT_EQ(aclrtFree(out), ACL_SUCCESS);
   }
   static bool Inside(const MsprofApi& inner, const MsprofApi& outer) {
-    return inner.threadId == outer.threadId && inner.beginTime >= outer.beginTime && inner.endTime <= outer.endTime;
+    return inner.threadId == outer.threadId && inner.beginTime >= outer.beginTime &&
+           inner.endTime <= outer.endTime;
   }
   static bool InsideAny(uint64_t time, uint32_t thread, const std::vector<MsprofApi>& spans) {
     return std::any_of(spans.begin(), spans.end(), [&](const MsprofApi& a) {

@@ -23,7 +23,9 @@ int32_t Callback(uint32_t type, void* data, uint32_t length) {
   EXPECT_EQ(type, PROF_CTRL_SWITCH);
   EXPECT_EQ(length, sizeof(MsprofCommandHandle));
   const auto* command = static_cast<const MsprofCommandHandle*>(data);
-  g_told.push_back({kModule, command->type, command->profSwitch,
+  g_told.push_back({kModule,
+                    command->type,
+                    command->profSwitch,
                     {command->devIdList, command->devIdList + command->devNums}});
   EXPECT_EQ(command->modelId, PROF_INVALID_MODE_ID);
   g_path.assign(command->params.path, command->params.pathLen);

@@ -38,7 +38,8 @@ TEST(Config, BitsThatNoSessionAcceptsAreRefusedAtStart) {
 class ConfigTest : public testing::Test {
  protected:
   int Create(std::vector<uint32_t> ids, uint64_t types, uint32_t present = 2, const void* events = nullptr) {
-    const Result result = CreateConfig(ids.data(), static_cast<uint32_t>(ids.size()), 1, events, types, present, &config_);
+    const Result result =
+        CreateConfig(ids.data(), static_cast<uint32_t>(ids.size()), 1, events, types, present, &config_);
     EXPECT_EQ(config_ != nullptr, result.ok());
     EXPECT_EQ(result.text.empty(), result.ok());
     if (config_) {

@@ -77,8 +77,9 @@ TEST(Plan, SettingsChooseSamplersAndTheRestIsNamed) {
 }
 
 TEST(Plan, RingSizesFromTheEnvironmentAreChecked) {
-  const std::pair<const char*, uint32_t> cases[] = {{"16", 16},   {"1024", 1024}, {"4194304", 4194304}, {"8", 77},
-                                                    {"1000", 77}, {"x", 77},      {"16x", 77},          {"8388608", 77}};
+  const std::pair<const char*, uint32_t> cases[] = {{"16", 16},  {"1024", 1024}, {"4194304", 4194304},
+                                                    {"8", 77},   {"1000", 77},   {"x", 77},
+                                                    {"16x", 77}, {"8388608", 77}};
   for (const auto& [text, slots] : cases) {
     std::vector<std::string> warnings;
     setenv("NPUPROF_RING_RECORDS", text, 1);
@@ -98,7 +99,9 @@ class RecordRequestTest : public testing::Test {
       unsetenv((std::string("NPUPROF_RECORD_") + name).c_str());
     }
   }
-  void Set(const char* name, const char* value) { setenv((std::string("NPUPROF_RECORD_") + name).c_str(), value, 1); }
+  void Set(const char* name, const char* value) {
+    setenv((std::string("NPUPROF_RECORD_") + name).c_str(), value, 1);
+  }
   Result Read() { return ReadRecordRequest(&request_); }
   std::optional<RecordRequest> request_;
 };
@@ -129,9 +132,9 @@ TEST_F(RecordRequestTest, DefaultsAndAllVariables) {
 }
 
 TEST_F(RecordRequestTest, WhatIsNotUnderstoodIsRefused) {
-  const std::pair<const char*, const char*> cases[] = {{"TYPES", "x"},   {"TYPES", "0x7z"},  {"TYPES", "0x10000"},
-                                                       {"METRICS", "Z"}, {"DEVICES", "0,,1"}, {"DEVICES", "64"},
-                                                       {"DEVICES", "-1"}, {"HOST", "gpu"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"TYPES", "x"},      {"TYPES", "0x7z"}, {"TYPES", "0x10000"}, {"METRICS", "Z"},
+      {"DEVICES", "0,,1"}, {"DEVICES", "64"}, {"DEVICES", "-1"},    {"HOST", "gpu"}};
   for (const auto& [name, value] : cases) {
     Set("DIR", "/tmp/out");
     Set(name, value);

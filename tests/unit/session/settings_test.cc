@@ -96,7 +96,8 @@ TEST(Settings, ASentenceNamesTheValueAndWhatIsAllowed) {
   Settings settings;
   EXPECT_EQ(settings.Set(ACL_PROF_SYS_IO_FREQ, "101").text,
             "ACL_PROF_SYS_IO_FREQ is '101'; allowed is an integer from 1 to 100, digits only");
-  EXPECT_EQ(settings.Set(ACL_PROF_LOW_POWER_FREQ, "1").text, "ACL_PROF_LOW_POWER_FREQ (11) is not available on chip A2");
+  EXPECT_EQ(settings.Set(ACL_PROF_LOW_POWER_FREQ, "1").text,
+            "ACL_PROF_LOW_POWER_FREQ (11) is not available on chip A2");
 }
 
 TEST(Settings, EmptyListsOfHostDataAskForNothing) {

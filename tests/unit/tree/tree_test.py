@@ -8,6 +8,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import environment
+import format as layout
 import licences
 import links
 import readmes
@@ -82,6 +83,16 @@ class Tree(unittest.TestCase):
 
     def test_missing_readme_is_found(self):
         self.assertEqual(readmes.missing(["a/README.md", "a/b/c/x.cc", "d/x.h", "d/e/README.md", "f/notes.txt", "dev.py"]), ["d"])
+
+    def test_source_laid_out_otherwise_is_found(self):
+        self.write(".clang-format", "BasedOnStyle: Google\n")
+        self.write("libprof/a.cc", "int  a;\n")
+        self.write("libprof/b.cc", "int b;\n")
+        self.write("kmod/c.c", "int  c;\n")
+        self.write("libprof/d.py", "x  = 1\n")
+        paths = layout.sources(licences.files(self.root))
+        self.assertEqual(paths, ["libprof/a.cc", "libprof/b.cc"])
+        self.assertEqual(layout.check(self.root, paths), ["libprof/a.cc:1:4: run clang-format -i libprof/a.cc"])
 
     def test_variables_are_found_in_sources_and_page(self):
         self.write("libprof/a.cc", 'getenv("NPUPROF_ONE"); puts("NPUPROF_TWO is wrong");  // NPUPROF_THREE')

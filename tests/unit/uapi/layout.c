@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof.h"
-#include "npuprof_records.h"
 #include "npuprof_layout.h"
+#include "npuprof_records.h"
 
 #ifdef BREAK_LAYOUT
 NPUPROF_SIZE(npuprof_query, 161);

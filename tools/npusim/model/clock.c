@@ -17,7 +17,7 @@ static struct ratio reduce(u64 num, u64 den)
 {
 	u64 d = gcd(num, den);
 
-	return (struct ratio){.num = num / d, .den = den / d};
+	return (struct ratio){ .num = num / d, .den = den / d };
 }
 
 void clock_setup(struct npusim_model *m)

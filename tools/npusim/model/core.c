@@ -24,7 +24,7 @@ struct progress {
 static struct progress progress_at(const struct npusim_model *m, const struct segment *s, u64 ns)
 {
 	const struct cost *c = s->task->cost;
-	struct progress p = {0, 0};
+	struct progress p = { 0, 0 };
 	u64 elapsed;
 
 	if (ns <= s->start_ns)
@@ -126,7 +126,7 @@ void core_sync(struct npusim_model *m, u32 index)
 /* After a change of what is counted: what the running block did before is not counted. */
 static void forget_progress(struct npusim_model *m, struct core *c)
 {
-	struct progress p = {0, 0};
+	struct progress p = { 0, 0 };
 	u32 i;
 
 	if (c->first)
@@ -157,7 +157,7 @@ static u64 overflow_time(const struct npusim_model *m, const struct core *c, u32
 	const struct segment *s;
 
 	for (s = c->first; s; s = s->core_next, seen = 0) {
-		struct progress end = {.whole = s->count, .cycles = 0};
+		struct progress end = { .whole = s->count, .cycles = 0 };
 		u64 low, high;
 
 		if (!passes(m, c, s, slot, base, seen, s->end_ns)) {

@@ -6,7 +6,6 @@
  */
 #include "internal.h"
 
-
 struct event {
 	u16 number;
 	u8 quantity;
@@ -114,5 +113,6 @@ int event_index(u32 event)
 
 u64 event_value(int index, const u64 *q)
 {
-	return events[index].quantity == Q_COUNT ? 0 : q[events[index].quantity] >> events[index].shift;
+	return events[index].quantity == Q_COUNT ? 0
+						 : q[events[index].quantity] >> events[index].shift;
 }

@@ -17,7 +17,7 @@ void fifo_reset(struct fifo *f)
 	u64 *words = f->words;
 	u32 depth = f->depth;
 
-	*f = (struct fifo){.words = words, .depth = depth};
+	*f = (struct fifo){ .words = words, .depth = depth };
 }
 
 bool fifo_push(struct fifo *f, const u64 *words, u32 count, u64 clock, bool *lost)

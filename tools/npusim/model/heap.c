@@ -15,12 +15,12 @@ void heap_push(struct heap *h, u64 ns, enum timed_kind kind, void *ptr, u16 arg,
 {
 	/* Blocks of a task are reported before its end at the same instant frees them. */
 	u64 late = kind == TIMED_BLOCK ? 0 : 1ull << 63;
-	struct timed e = {.ns = ns,
-			  .seq = h->seq++ | late,
-			  .ptr = ptr,
-			  .kind = (u16)kind,
-			  .arg = arg,
-			  .gen = gen};
+	struct timed e = { .ns = ns,
+			   .seq = h->seq++ | late,
+			   .ptr = ptr,
+			   .kind = (u16)kind,
+			   .arg = arg,
+			   .gen = gen };
 	size_t i;
 
 	if (h->count == h->room) {

@@ -76,7 +76,7 @@ static void power_on(struct npusim_model *m)
 	}
 	m->all_free_at[0] = m->all_free_at[1] = 0;
 	for (i = 0; i < ENGINE_COUNT; i++)
-		m->engines[i] = (struct servers){.count = 1};
+		m->engines[i] = (struct servers){ .count = 1 };
 	m->engines[ENGINE_AICPU].count = m->cfg.aicpu_cores;
 	m->engines[ENGINE_SDMA].count = 4;
 	m->hbm.head = m->hbm.count = 0;
@@ -217,11 +217,11 @@ uint64_t npusim_model_now(const struct npusim_model *m)
 static bool amounts_are_valid(const struct npusim_task *t)
 {
 	const struct npusim_work *w = &t->work;
-	const u64 amounts[] = {w->macs_fp16,	  w->macs_int8,	      w->vec_fp32,
-			       w->vec_fp16,	  w->vec_int32,	      w->vec_misc,
-			       w->scalar,	  w->read_bytes,      w->write_bytes,
-			       w->l1_read_bytes,  w->l0c_to_l1_bytes, w->ub_read_bytes,
-			       w->ub_write_bytes, w->copy_bytes};
+	const u64 amounts[] = { w->macs_fp16,	   w->macs_int8,       w->vec_fp32,
+				w->vec_fp16,	   w->vec_int32,       w->vec_misc,
+				w->scalar,	   w->read_bytes,      w->write_bytes,
+				w->l1_read_bytes,  w->l0c_to_l1_bytes, w->ub_read_bytes,
+				w->ub_write_bytes, w->copy_bytes };
 	u32 i;
 
 	for (i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {

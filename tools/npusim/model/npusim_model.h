@@ -24,20 +24,23 @@ struct npusim_model;
 
 /** Properties of one device. npusim_model_defaults() fills in the reference device. */
 struct npusim_model_config {
-	uint32_t cube_cores;	  /* 1 to 128; default 24 */
-	uint32_t vector_cores;	  /* 1 to 128; default 48 */
-	uint32_t core_mhz;	  /* 1 to 10000; default 1800 */
-	uint32_t aicpu_cores;	  /* 1 to 64; default 6 */
-	uint64_t clock_hz;	  /* device clock, 1 to 10^10; default 50 MHz */
-	uint64_t clock_start;	  /* device clock at origin_ns, offset 0; default 0 */
-	int64_t clock_offset_ns;  /* added to elapsed host time before conversion; default 0 */
-	int32_t clock_ppm;	  /* drift, -100000 to 100000; default 0 */
-	uint32_t time_scale_ppm;  /* scale of task durations, 1 to 10^9; default 1000000. The core clock slows with it */
-	uint64_t origin_ns;	  /* host time at which the device was powered; default 0 */
-	uint64_t seed;		  /* seed of the jitter */
-	uint32_t jitter_ppm;	  /* kernels take up to so much longer, by seed and submission; default 0 */
-	uint32_t stream_depth;	  /* tasks queued per stream before submit refuses; 0 (default) means no limit */
-	uint32_t fifo_depth;	  /* entries of each task FIFO, 1 to 65535; default 1024 */
+	uint32_t cube_cores;	 /* 1 to 128; default 24 */
+	uint32_t vector_cores;	 /* 1 to 128; default 48 */
+	uint32_t core_mhz;	 /* 1 to 10000; default 1800 */
+	uint32_t aicpu_cores;	 /* 1 to 64; default 6 */
+	uint64_t clock_hz;	 /* device clock, 1 to 10^10; default 50 MHz */
+	uint64_t clock_start;	 /* device clock at origin_ns, offset 0; default 0 */
+	int64_t clock_offset_ns; /* added to elapsed host time before conversion; default 0 */
+	int32_t clock_ppm;	 /* drift, -100000 to 100000; default 0 */
+	uint32_t
+		time_scale_ppm; /* scale of task durations, 1 to 10^9; default 1000000. The core clock slows with it */
+	uint64_t origin_ns; /* host time at which the device was powered; default 0 */
+	uint64_t seed;	    /* seed of the jitter */
+	uint32_t
+		jitter_ppm; /* kernels take up to so much longer, by seed and submission; default 0 */
+	uint32_t
+		stream_depth; /* tasks queued per stream before submit refuses; 0 (default) means no limit */
+	uint32_t fifo_depth;	   /* entries of each task FIFO, 1 to 65535; default 1024 */
 	uint32_t block_fifo_depth; /* entries of each core's block FIFO, 1 to 65535; default 64 */
 };
 
@@ -58,32 +61,32 @@ struct npusim_model_ops {
 };
 
 enum npusim_task_kind {
-	NPUSIM_TASK_CUBE,	   /* kernel on cube cores */
-	NPUSIM_TASK_VECTOR,	   /* kernel on vector cores */
-	NPUSIM_TASK_MIX_AIC,	   /* kernel on core groups, main part on the cube core */
-	NPUSIM_TASK_MIX_AIV,	   /* the same, main part on the vector cores */
-	NPUSIM_TASK_AICPU,	   /* kernel on an AI CPU: duration_ns */
-	NPUSIM_TASK_SDMA,	   /* copy inside the device or between devices: copy, work.copy_bytes */
-	NPUSIM_TASK_PCIE_DMA,	   /* copy between host and device */
-	NPUSIM_TASK_DVPP,	   /* media engine `engine`: duration_ns, frames */
-	NPUSIM_TASK_EVENT_RECORD,  /* sync_id */
-	NPUSIM_TASK_EVENT_WAIT,	   /* waits for the records of sync_id submitted before it */
+	NPUSIM_TASK_CUBE,     /* kernel on cube cores */
+	NPUSIM_TASK_VECTOR,   /* kernel on vector cores */
+	NPUSIM_TASK_MIX_AIC,  /* kernel on core groups, main part on the cube core */
+	NPUSIM_TASK_MIX_AIV,  /* the same, main part on the vector cores */
+	NPUSIM_TASK_AICPU,    /* kernel on an AI CPU: duration_ns */
+	NPUSIM_TASK_SDMA,     /* copy inside the device or between devices: copy, work.copy_bytes */
+	NPUSIM_TASK_PCIE_DMA, /* copy between host and device */
+	NPUSIM_TASK_DVPP,     /* media engine `engine`: duration_ns, frames */
+	NPUSIM_TASK_EVENT_RECORD, /* sync_id */
+	NPUSIM_TASK_EVENT_WAIT,	  /* waits for the records of sync_id submitted before it */
 	NPUSIM_TASK_NOTIFY_RECORD, /* adds one to notify sync_id, of device `peer` if not NPUSIM_LOCAL */
-	NPUSIM_TASK_NOTIFY_WAIT,   /* waits until notify sync_id is above zero, then takes one */
+	NPUSIM_TASK_NOTIFY_WAIT, /* waits until notify sync_id is above zero, then takes one */
 	NPUSIM_TASK_WRITE_VALUE,
 	NPUSIM_TASK_PLACE_HOLDER,
-	NPUSIM_TASK_STEP,	   /* mark: no task log, ts_track step record with step_* */
-	NPUSIM_TASK_FLIP,	   /* mark: the stream's task ids begin anew with task_id; flip_count */
+	NPUSIM_TASK_STEP, /* mark: no task log, ts_track step record with step_* */
+	NPUSIM_TASK_FLIP, /* mark: the stream's task ids begin anew with task_id; flip_count */
 	NPUSIM_TASK_KINDS
 };
 
 enum npusim_copy {
-	NPUSIM_COPY_LOCAL,	/* within the device's memory: reads and writes HBM */
-	NPUSIM_COPY_FROM_HOST,	/* writes HBM */
-	NPUSIM_COPY_TO_HOST,	/* reads HBM */
-	NPUSIM_COPY_FROM_PEER,	/* over the chip-to-chip link; writes HBM */
-	NPUSIM_COPY_TO_PEER,	/* reads HBM */
-	NPUSIM_COPY_NIC_SEND,	/* network: reads HBM, counts as sent on port 0 */
+	NPUSIM_COPY_LOCAL,     /* within the device's memory: reads and writes HBM */
+	NPUSIM_COPY_FROM_HOST, /* writes HBM */
+	NPUSIM_COPY_TO_HOST,   /* reads HBM */
+	NPUSIM_COPY_FROM_PEER, /* over the chip-to-chip link; writes HBM */
+	NPUSIM_COPY_TO_PEER,   /* reads HBM */
+	NPUSIM_COPY_NIC_SEND,  /* network: reads HBM, counts as sent on port 0 */
 	NPUSIM_COPY_NIC_RECEIVE,
 };
 
@@ -99,9 +102,9 @@ enum npusim_dvpp {
 
 #define NPUSIM_LOCAL 0xffffffffu
 
-#define NPUSIM_MAX_WORK		10000000000000000ull /* of each field of struct npusim_work */
-#define NPUSIM_MAX_CYCLES	10000000000ull
-#define NPUSIM_MAX_DURATION_NS	1000000000000000ull
+#define NPUSIM_MAX_WORK	       10000000000000000ull /* of each field of struct npusim_work */
+#define NPUSIM_MAX_CYCLES      10000000000ull
+#define NPUSIM_MAX_DURATION_NS 1000000000000000ull
 
 /**
  * What a task does, summed over all its blocks. Of mixed kernels MACs and L1/L0 traffic fall to the cube cores,
@@ -109,71 +112,75 @@ enum npusim_dvpp {
  * docs/reference-npu.md.
  */
 struct npusim_work {
-	uint64_t macs_fp16;	/* multiply-accumulates of the cube unit, fp16/bf16 */
+	uint64_t macs_fp16; /* multiply-accumulates of the cube unit, fp16/bf16 */
 	uint64_t macs_int8;
-	uint64_t vec_fp32;	/* element operations of the vector unit, by type */
+	uint64_t vec_fp32; /* element operations of the vector unit, by type */
 	uint64_t vec_fp16;
 	uint64_t vec_int32;
-	uint64_t vec_misc;	/* conversions, selections, transcendental steps */
-	uint64_t scalar;	/* scalar instructions */
-	uint64_t read_bytes;	/* global memory read by the cores, L2 hits included */
-	uint64_t write_bytes;	/* global memory written by the cores, L2 hits included */
-	uint64_t l1_read_bytes;	/* L1 to L0A and L0B */
+	uint64_t vec_misc;	  /* conversions, selections, transcendental steps */
+	uint64_t scalar;	  /* scalar instructions */
+	uint64_t read_bytes;	  /* global memory read by the cores, L2 hits included */
+	uint64_t write_bytes;	  /* global memory written by the cores, L2 hits included */
+	uint64_t l1_read_bytes;	  /* L1 to L0A and L0B */
 	uint64_t l0c_to_l1_bytes; /* results of the cube unit kept in L1 */
-	uint64_t ub_read_bytes;	/* UB reads of the vector unit */
-	uint64_t ub_write_bytes; /* UB writes of the vector unit */
-	uint64_t copy_bytes;	/* SDMA and PCIE_DMA */
-	uint32_t l2_hit_ppm;	/* share of read and written bytes that stays in L2, 0 to 1000000 */
-	uint32_t frames;	/* DVPP */
+	uint64_t ub_read_bytes;	  /* UB reads of the vector unit */
+	uint64_t ub_write_bytes;  /* UB writes of the vector unit */
+	uint64_t copy_bytes;	  /* SDMA and PCIE_DMA */
+	uint32_t l2_hit_ppm; /* share of read and written bytes that stays in L2, 0 to 1000000 */
+	uint32_t frames;     /* DVPP */
 };
 
 /** One task. Zeroed fields mean "nothing" or "default". */
 struct npusim_task {
-	uint16_t stream;	/* tasks of a stream run in the order of submission */
+	uint16_t stream; /* tasks of a stream run in the order of submission */
 	uint16_t task_id;
-	uint8_t kind;		/* enum npusim_task_kind */
-	uint8_t mix_ratio;	/* mixed kernels: vector blocks per cube block, 1 or 2 */
-	uint8_t copy;		/* enum npusim_copy */
-	uint8_t engine;		/* enum npusim_dvpp */
-	uint32_t block_dim;	/* kernels: blocks, 1 to 65535 */
-	uint32_t sync_id;	/* event or notify, 0 to 65535 */
-	uint32_t peer;		/* NOTIFY_RECORD: NPUSIM_LOCAL or the device to signal */
-	uint16_t step_tag;	/* STEP: 60000 step start, 60001 step end, ... */
-	uint16_t flip_count;	/* FLIP */
+	uint8_t kind;	     /* enum npusim_task_kind */
+	uint8_t mix_ratio;   /* mixed kernels: vector blocks per cube block, 1 or 2 */
+	uint8_t copy;	     /* enum npusim_copy */
+	uint8_t engine;	     /* enum npusim_dvpp */
+	uint32_t block_dim;  /* kernels: blocks, 1 to 65535 */
+	uint32_t sync_id;    /* event or notify, 0 to 65535 */
+	uint32_t peer;	     /* NOTIFY_RECORD: NPUSIM_LOCAL or the device to signal */
+	uint16_t step_tag;   /* STEP: 60000 step start, 60001 step end, ... */
+	uint16_t flip_count; /* FLIP */
 	uint32_t reserved;
 	uint64_t step_index;
 	uint64_t step_model;
-	uint64_t cycles;	/* kernels: cycles of each block; 0 computes them from work. With work given, the larger */
-	uint64_t duration_ns;	/* other tasks: 0 takes the default of the kind */
-	uint64_t ready_ns;	/* not before this host time; 0: at once */
-	uint64_t cookie;	/* handed to task_started and task_ended; 0: no calls */
+	uint64_t
+		cycles; /* kernels: cycles of each block; 0 computes them from work. With work given, the larger */
+	uint64_t duration_ns; /* other tasks: 0 takes the default of the kind */
+	uint64_t ready_ns;    /* not before this host time; 0: at once */
+	uint64_t cookie;      /* handed to task_started and task_ended; 0: no calls */
 	struct npusim_work work;
 };
 
 /** What happened since creation; reset() does not clear it. The oracle that profilers are checked against. */
 struct npusim_totals {
-	uint64_t submitted;	/* tasks accepted, marks not included */
+	uint64_t submitted; /* tasks accepted, marks not included */
 	uint64_t started;
 	uint64_t ended;
 	uint64_t aborted;
-	uint64_t kernels_ended;	/* of ended: tasks on cube or vector cores, each one task PMU record */
-	uint64_t aicpu_ended;	/* of ended: AI CPU tasks */
-	uint64_t marks;		/* steps and flips that ran */
-	uint64_t blocks[2];	/* blocks ended, by core kind: 0 cube, 1 vector */
-	uint64_t cycles[2];	/* their core cycles */
-	uint64_t task_cycles;	/* sum of the cycles field of all task PMU snapshots, recorded or not */
-	uint64_t macs;		/* multiply-accumulates of ended kernels */
+	uint64_t
+		kernels_ended; /* of ended: tasks on cube or vector cores, each one task PMU record */
+	uint64_t aicpu_ended; /* of ended: AI CPU tasks */
+	uint64_t marks;	      /* steps and flips that ran */
+	uint64_t blocks[2];   /* blocks ended, by core kind: 0 cube, 1 vector */
+	uint64_t cycles[2];   /* their core cycles */
+	uint64_t
+		task_cycles; /* sum of the cycles field of all task PMU snapshots, recorded or not */
+	uint64_t macs;	     /* multiply-accumulates of ended kernels */
 	uint64_t vector_ops;
-	uint64_t hbm_bytes[2];	/* read, written by ended tasks */
-	uint64_t nic_bytes[2];	/* received, sent by ended tasks */
+	uint64_t hbm_bytes[2];	   /* read, written by ended tasks */
+	uint64_t nic_bytes[2];	   /* received, sent by ended tasks */
 	uint64_t recorded_started; /* tasks that started in a window */
 	uint64_t recorded_ended;
 	uint64_t straddled_open; /* tasks running when a window opened */
-	uint64_t fifo_produced[4]; /* entries produced for each task FIFO (REFNPU_FIFO_*), kept or lost */
+	uint64_t fifo_produced
+		[4]; /* entries produced for each task FIFO (REFNPU_FIFO_*), kept or lost */
 	uint64_t fifo_lost[4];
-	uint64_t queue_written;	/* records written by all queues */
+	uint64_t queue_written; /* records written by all queues */
 	uint64_t queue_dropped;
-	uint64_t reg_reads;	/* register accesses by the driver */
+	uint64_t reg_reads; /* register accesses by the driver */
 	uint64_t reg_writes;
 };
 

@@ -24,13 +24,13 @@ static void add_segment(struct npusim_model *m, struct task *t, u32 core, u64 st
 	struct segment *s = must_get(&m->segments);
 	u32 kind = m->cores[core].kind;
 
-	*s = (struct segment){.task_next = t->segments,
-			      .task = t,
-			      .start_ns = start,
-			      .count = count,
-			      .first = first,
-			      .step = step,
-			      .core = (u16)core};
+	*s = (struct segment){ .task_next = t->segments,
+			       .task = t,
+			       .start_ns = start,
+			       .count = count,
+			       .first = first,
+			       .step = step,
+			       .core = (u16)core };
 	s->end_ns = start + count * t->cost->block_ns;
 	t->segments = s;
 	t->end_ns = max_u64(t->end_ns, s->end_ns);

@@ -305,7 +305,7 @@ void queue_reset(struct npusim_model *m)
 
 		free(m->queues[i].pages);
 		/* Timers of before the reset must not fire after it. */
-		m->queues[i] = (struct queue){.timer_gen = gen + 1};
+		m->queues[i] = (struct queue){ .timer_gen = gen + 1 };
 	}
 	for (i = 0; i < NPUPROF_CHANNEL_COUNT; i++)
 		m->channel_queue[i] = -1;

@@ -154,8 +154,8 @@ static u64 read_trace(const struct npusim_model *m, u32 offset)
 
 static u64 read_unit(const struct npusim_model *m, u32 offset)
 {
-	static const u32 counts[REFNPU_UNITS] = {2 * HBM_CHANNELS, 8 * LLC_SLICES, 2, 2 * NIC_PORTS,
-						 2 * NPUSIM_DVPP_ENGINES};
+	static const u32 counts[REFNPU_UNITS] = { 2 * HBM_CHANNELS, 8 * LLC_SLICES, 2,
+						  2 * NIC_PORTS, 2 * NPUSIM_DVPP_ENGINES };
 	u32 unit = (offset - UNIT_FIRST) / 0x400, reg = (offset - UNIT_FIRST) % 0x400;
 
 	if (within(reg, REFNPU_UNIT_TOTAL(0), REFNPU_UNIT_TOTAL(REFNPU_UNIT_TOTALS)))
@@ -208,7 +208,7 @@ static void reset_pmu(struct npusim_model *m)
 		core_reset(&m->cores[i]);
 	}
 	for (i = 0; i < REFNPU_UNITS; i++)
-		m->units[i] = (struct unit){0};
+		m->units[i] = (struct unit){ 0 };
 	m->int_status = m->int_enable = m->fifo_pending = 0;
 	for (i = 0; i < REFNPU_MAX_QUEUES / 32; i++)
 		m->queue_pending[i] = 0;

@@ -285,10 +285,10 @@ void sched_abort_all(struct npusim_model *m)
 			s->head = t->next;
 			abort_task(m, t);
 		}
-		*s = (struct stream){0};
+		*s = (struct stream){ 0 };
 	}
 	for (i = 0; i < SYNC_IDS; i++) {
-		m->events[i] = (struct sync){0};
-		m->notifies[i] = (struct sync){0};
+		m->events[i] = (struct sync){ 0 };
+		m->notifies[i] = (struct sync){ 0 };
 	}
 }

@@ -42,7 +42,7 @@ void trace_close(struct npusim_model *m)
 
 static u8 sqe_type(const struct task *t)
 {
-	static const u8 dvpp[NPUSIM_DVPP_ENGINES] = {12, 13, 14, 12, 12, 12};
+	static const u8 dvpp[NPUSIM_DVPP_ENGINES] = { 12, 13, 14, 12, 12, 12 };
 
 	switch (t->d.kind) {
 	case NPUSIM_TASK_VECTOR:
@@ -147,7 +147,7 @@ static void log_entry(struct npusim_model *m, const struct task *t, u32 type, u6
 
 		queue_put(m, q, &r, sizeof(r), clock);
 	} else {
-		u64 w[3] = {word0(t, type, sub, KIND_CUBE), clock, 0};
+		u64 w[3] = { word0(t, type, sub, KIND_CUBE), clock, 0 };
 
 		push(m, REFNPU_FIFO_LOG, w, 3, clock);
 	}
@@ -188,8 +188,8 @@ static void pmu_entry(struct npusim_model *m, const struct task *t, u64 start, u
 		memcpy(r.counters, counters, sizeof(counters));
 		queue_put(m, q, &r, sizeof(r), end);
 	} else {
-		u64 w[13] = {word0(t, REFNPU_ENTRY_PMU, true, c->main_kind), start, end,
-			     c->q[c->main_kind][Q_TOTAL], 0};
+		u64 w[13] = { word0(t, REFNPU_ENTRY_PMU, true, c->main_kind), start, end,
+			      c->q[c->main_kind][Q_TOTAL], 0 };
 
 		memcpy(w + 5, counters, sizeof(counters));
 		push(m, REFNPU_FIFO_PMU, w, 13, end);
@@ -213,8 +213,8 @@ static void aicpu_entry(struct npusim_model *m, const struct task *t, u64 start,
 
 		queue_put(m, q, &r, sizeof(r), end);
 	} else {
-		u64 w[5] = {word0(t, REFNPU_ENTRY_AICPU, false, 0), submitted, scheduled, start,
-			    end};
+		u64 w[5] = { word0(t, REFNPU_ENTRY_AICPU, false, 0), submitted, scheduled, start,
+			     end };
 
 		push(m, REFNPU_FIFO_AICPU, w, 5, end);
 	}
@@ -249,8 +249,8 @@ void trace_mark(struct npusim_model *m, const struct task *t)
 		}
 		queue_put(m, q, &r, sizeof(r), clock);
 	} else {
-		u64 w[5] = {word0(t, step ? REFNPU_ENTRY_STEP : REFNPU_ENTRY_FLIP, false, 0),
-			    clock};
+		u64 w[5] = { word0(t, step ? REFNPU_ENTRY_STEP : REFNPU_ENTRY_FLIP, false, 0),
+			     clock };
 
 		w[2] = step ? t->d.step_index : t->d.flip_count;
 		w[3] = step ? t->d.step_model : 0;
@@ -326,8 +326,8 @@ static void block_entry(struct npusim_model *m, const struct segment *s, u32 nth
 		memcpy(r.counters, counters, sizeof(counters));
 		queue_put(m, q, &r, sizeof(r), end);
 	} else if (core->fifo.ctrl & REFNPU_FIFO_ENABLE) {
-		u64 w[13] = {word0(t, REFNPU_ENTRY_BLOCK, true, (int)kind), start, end,
-			     c->block_cycles, (u64)block << 16 | (u64)sub << 32};
+		u64 w[13] = { word0(t, REFNPU_ENTRY_BLOCK, true, (int)kind), start, end,
+			      c->block_cycles, (u64)block << 16 | (u64)sub << 32 };
 
 		memcpy(w + 5, counters, sizeof(counters));
 		if (fifo_push(&core->fifo, w, 13, end, &lost)) {

@@ -45,7 +45,8 @@ u64 hbm_reserve(struct npusim_model *m, u64 start_ns, u64 read, u64 written)
 		hbm_grow(h);
 	h->free_at = start + hbm_ns(m, read + written);
 	h->slots[(h->head + h->count++) & (h->room - 1)] = (struct hbm_slot){
-		.start_ns = start, .end_ns = h->free_at, .bytes = {read, written}};
+		.start_ns = start, .end_ns = h->free_at, .bytes = { read, written }
+	};
 	return h->free_at;
 }
 

@@ -37,7 +37,11 @@ struct Registration {
 
 }  // namespace
 
-Switches& AclSwitches() { return g_switches; }
-uint32_t AclSpan::TypeOf(AclCall call) { return kCalls[static_cast<size_t>(call)].type; }
+Switches& AclSwitches() {
+  return g_switches;
+}
+uint32_t AclSpan::TypeOf(AclCall call) {
+  return kCalls[static_cast<size_t>(call)].type;
+}
 
 }  // namespace npusim

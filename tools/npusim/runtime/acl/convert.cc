@@ -28,7 +28,8 @@ MsrofTensorData Describe(const ops::Tensor& t, MsprofGeTensorType direction) {
 
 RtOperator ToLaunchable(const ops::Operator& op, const ops::Plan& plan) {
   std::string kernel = "te_" + op.type + "_0";
-  std::transform(kernel.begin(), kernel.end(), kernel.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(kernel.begin(), kernel.end(), kernel.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   RtOperator r;
   r.name = HashOf(op.name);
   r.type = HashOf(op.type);

@@ -65,8 +65,8 @@ aclError aclFinalize(void) {
 }
 
 aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {
-  if (int code = NotNull({{"majorVersion", majorVersion}, {"minorVersion", minorVersion},
-                          {"patchVersion", patchVersion}}))
+  if (int code = NotNull(
+          {{"majorVersion", majorVersion}, {"minorVersion", minorVersion}, {"patchVersion", patchVersion}}))
     return code;
   *majorVersion = ACL_MAJOR_VERSION;
   *minorVersion = ACL_MINOR_VERSION;
@@ -74,14 +74,20 @@ aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* 
   return ACL_SUCCESS;
 }
 
-const char* aclGetRecentErrMsg(void) { return rtTakeMessage(); }
+const char* aclGetRecentErrMsg(void) {
+  return rtTakeMessage();
+}
 
-const char* aclrtGetSocName(void) { return rtDeviceCount() == 0 ? nullptr : "npuprof-refnpu"; }
+const char* aclrtGetSocName(void) {
+  return rtDeviceCount() == 0 ? nullptr : "npuprof-refnpu";
+}
 
-void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line, const char* fmt, ...) {
+void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line, const char* fmt,
+               ...) {
   static const int admitted = [] {
     const char* text = std::getenv("ASCEND_GLOBAL_LOG_LEVEL");
-    return text != nullptr && *text >= '0' && *text <= '4' && text[1] == 0 ? *text - '0' : static_cast<int>(ACL_ERROR);
+    return text != nullptr && *text >= '0' && *text <= '4' && text[1] == 0 ? *text - '0'
+                                                                           : static_cast<int>(ACL_ERROR);
   }();
   if (logLevel < admitted || fmt == nullptr) return;
   constexpr const char* names[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
@@ -90,6 +96,6 @@ void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_
   va_start(arguments, fmt);
   std::vsnprintf(text, sizeof text, fmt, arguments);
   va_end(arguments);
-  std::fprintf(stderr, "[%s] %s:%u %s: %s\n", logLevel <= ACL_ERROR ? names[logLevel] : "?", file ? file : "", line,
-               func ? func : "", text);
+  std::fprintf(stderr, "[%s] %s:%u %s: %s\n", logLevel <= ACL_ERROR ? names[logLevel] : "?", file ? file : "",
+               line, func ? func : "", text);
 }

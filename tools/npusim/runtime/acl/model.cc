@@ -80,15 +80,17 @@ int Load(uint32_t* id, Read read) {
   return ACL_SUCCESS;
 }
 
-int CheckBuffers(const char* what, const std::vector<ops::Tensor>& tensors, const aclmdlDataset* set, int code) {
+int CheckBuffers(const char* what, const std::vector<ops::Tensor>& tensors, const aclmdlDataset* set,
+                 int code) {
   if (set->buffers.size() != tensors.size())
     return rtFail(code, fmt::format("the model has {} {}s, {} buffers are given", tensors.size(), what,
                                     set->buffers.size()));
   for (size_t i = 0; i < tensors.size(); i++) {
     const aclDataBuffer* b = set->buffers[i];
     if (b->data == nullptr || b->size < tensors[i].StorageBytes())
-      return rtFail(code, fmt::format("{} {} ({}) needs {} bytes, the buffer has {}", what, i, tensors[i].name,
-                                      tensors[i].StorageBytes(), b->data == nullptr ? 0 : b->size));
+      return rtFail(code,
+                    fmt::format("{} {} ({}) needs {} bytes, the buffer has {}", what, i, tensors[i].name,
+                                tensors[i].StorageBytes(), b->data == nullptr ? 0 : b->size));
   }
   return ACL_SUCCESS;
 }
@@ -98,12 +100,14 @@ int Execute(uint32_t id, const aclmdlDataset* input, const aclmdlDataset* output
   const auto model = FindModel(id);
   if (model == nullptr) return ACL_ERROR_INVALID_MODEL_ID;
   if (int code = CheckBuffers("input", model->inputs, input, ACL_ERROR_MODEL_INPUT_NOT_MATCH)) return code;
-  if (int code = CheckBuffers("output", model->outputs, output, ACL_ERROR_MODEL_OUTPUT_NOT_MATCH)) return code;
+  if (int code = CheckBuffers("output", model->outputs, output, ACL_ERROR_MODEL_OUTPUT_NOT_MATCH))
+    return code;
   int32_t device = 0;
   if (int code = rtStreamGetDevice(stream, &device)) return code;
   if (static_cast<uint32_t>(device) != model->device)
-    return rtFail(ACL_ERROR_RT_MODEL_CONTEXT, fmt::format("model {} was loaded on device {}, the stream is on {}", id,
-                                                          model->device, device));
+    return rtFail(
+        ACL_ERROR_RT_MODEL_CONTEXT,
+        fmt::format("model {} was loaded on device {}, the stream is on {}", id, model->device, device));
   const uint64_t iteration = ++model->executions;
   void* graph = nullptr;
   if (int code = rtCaptureInfo(stream, &graph)) return code;
@@ -178,7 +182,8 @@ aclError aclmdlUnload(uint32_t modelId) {
 }
 
 aclError aclmdlQuerySize(const char* fileName, size_t* workSize, size_t* weightSize) {
-  if (int code = NotNull({{"fileName", fileName}, {"workSize", workSize}, {"weightSize", weightSize}})) return code;
+  if (int code = NotNull({{"fileName", fileName}, {"workSize", workSize}, {"weightSize", weightSize}}))
+    return code;
   ops::ModelFile file;
   if (int code = ReadModel(fileName, &file)) return code;
   *workSize = file.work_bytes;
@@ -186,7 +191,9 @@ aclError aclmdlQuerySize(const char* fileName, size_t* workSize, size_t* weightS
   return ACL_SUCCESS;
 }
 
-aclmdlDesc* aclmdlCreateDesc(void) { return new aclmdlDesc; }
+aclmdlDesc* aclmdlCreateDesc(void) {
+  return new aclmdlDesc;
+}
 
 aclError aclmdlDestroyDesc(aclmdlDesc* modelDesc) {
   if (int code = NotNull({{"modelDesc", modelDesc}})) return code;
@@ -203,8 +210,12 @@ aclError aclmdlGetDesc(aclmdlDesc* modelDesc, uint32_t modelId) {
   return ACL_SUCCESS;
 }
 
-size_t aclmdlGetNumInputs(aclmdlDesc* d) { return d == nullptr ? 0 : d->inputs.size(); }
-size_t aclmdlGetNumOutputs(aclmdlDesc* d) { return d == nullptr ? 0 : d->outputs.size(); }
+size_t aclmdlGetNumInputs(aclmdlDesc* d) {
+  return d == nullptr ? 0 : d->inputs.size();
+}
+size_t aclmdlGetNumOutputs(aclmdlDesc* d) {
+  return d == nullptr ? 0 : d->outputs.size();
+}
 
 size_t aclmdlGetInputSizeByIndex(aclmdlDesc* d, size_t index) {
   const ops::Tensor* t = d == nullptr ? nullptr : At(d->inputs, index);
@@ -266,7 +277,9 @@ aclFormat aclmdlGetOutputFormat(const aclmdlDesc* d, size_t index) {
   return t == nullptr ? ACL_FORMAT_UNDEFINED : static_cast<aclFormat>(t->format);
 }
 
-aclmdlDataset* aclmdlCreateDataset(void) { return new aclmdlDataset; }
+aclmdlDataset* aclmdlCreateDataset(void) {
+  return new aclmdlDataset;
+}
 
 aclError aclmdlDestroyDataset(const aclmdlDataset* dataset) {
   if (int code = NotNull({{"dataset", dataset}})) return code;
@@ -294,7 +307,8 @@ aclError aclmdlExecute(uint32_t modelId, const aclmdlDataset* input, aclmdlDatas
   return rtStreamSynchronize(nullptr, -1);
 }
 
-aclError aclmdlExecuteAsync(uint32_t modelId, const aclmdlDataset* input, aclmdlDataset* output, aclrtStream stream) {
+aclError aclmdlExecuteAsync(uint32_t modelId, const aclmdlDataset* input, aclmdlDataset* output,
+                            aclrtStream stream) {
   AclSpan span(AclCall::kModelExecuteAsync);
   return Execute(modelId, input, output, stream);
 }
@@ -302,7 +316,8 @@ aclError aclmdlExecuteAsync(uint32_t modelId, const aclmdlDataset* input, aclmdl
 aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
   AclSpan span(AclCall::kCaptureBegin);
   if (mode < ACL_MODEL_RI_CAPTURE_MODE_GLOBAL || mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED)
-    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("capture mode {} must be 0 to 2", static_cast<int>(mode)));
+    return rtFail(ACL_ERROR_INVALID_PARAM,
+                  fmt::format("capture mode {} must be 0 to 2", static_cast<int>(mode)));
   return rtCaptureBegin(stream);
 }
 

@@ -31,7 +31,8 @@ namespace {
 // First stage of every operator: plan it and hand out an executor.
 int Prepare(const char* name, const char* type, std::initializer_list<const aclTensor*> inputs,
             const aclTensor* output, uint64_t* workspace_size, aclOpExecutor** executor) {
-  if (int code = NotNull({{"out", output}, {"workspaceSize", workspace_size}, {"executor", executor}})) return code;
+  if (int code = NotNull({{"out", output}, {"workspaceSize", workspace_size}, {"executor", executor}}))
+    return code;
   ops::Operator op;
   op.name = name;
   op.type = type;
@@ -61,10 +62,12 @@ int Run(AclCall call, aclOpExecutor* executor, aclrtStream stream) {
 
 }  // namespace
 
-aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t*,
-                           int64_t, aclFormat format, const int64_t*, uint64_t, void* tensorData) {
+aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType,
+                           const int64_t*, int64_t, aclFormat format, const int64_t*, uint64_t,
+                           void* tensorData) {
   if (viewDimsNum > 8 || (viewDimsNum > 0 && viewDims == nullptr)) {
-    rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{} dimensions: allowed are 0 to 8 at an address", viewDimsNum));
+    rtFail(ACL_ERROR_INVALID_PARAM,
+           fmt::format("{} dimensions: allowed are 0 to 8 at an address", viewDimsNum));
     return nullptr;
   }
   auto* t = new aclTensor;
@@ -117,8 +120,8 @@ aclnnStatus aclnnRelu(void*, uint64_t, aclOpExecutor* executor, aclrtStream stre
   return Run(AclCall::kRelu, executor, stream);
 }
 
-aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor* self, int64_t dim, aclTensor* out, uint64_t* workspaceSize,
-                                         aclOpExecutor** executor) {
+aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor* self, int64_t dim, aclTensor* out,
+                                         uint64_t* workspaceSize, aclOpExecutor** executor) {
   if (int code = NotNull({{"self", self}})) return code;
   const auto dims = static_cast<int64_t>(self->tensor.shape.size());
   if (dim < -dims || dim >= dims)

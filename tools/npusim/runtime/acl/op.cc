@@ -27,7 +27,8 @@ int SetNumbers(aclopAttr* attr, const char* name, std::vector<int64_t> values) {
 int Collect(const char* what, int count, aclTensorDesc* descs[], aclDataBuffer* buffers[], int code,
             std::vector<ops::Tensor>* out) {
   if (count < 0 || (count > 0 && (descs == nullptr || buffers == nullptr)))
-    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{} {}s without descriptions or buffers", count, what));
+    return rtFail(ACL_ERROR_INVALID_PARAM,
+                  fmt::format("{} {}s without descriptions or buffers", count, what));
   for (int i = 0; i < count; i++) {
     if (descs[i] == nullptr || buffers[i] == nullptr)
       return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{} {} is null", what, i));
@@ -45,8 +46,12 @@ int Collect(const char* what, int count, aclTensorDesc* descs[], aclDataBuffer* 
 
 }  // namespace
 
-aclopAttr* aclopCreateAttr(void) { return new aclopAttr; }
-void aclopDestroyAttr(const aclopAttr* attr) { delete attr; }
+aclopAttr* aclopCreateAttr(void) {
+  return new aclopAttr;
+}
+void aclopDestroyAttr(const aclopAttr* attr) {
+  delete attr;
+}
 
 aclError aclopSetAttrBool(aclopAttr* attr, const char* attrName, uint8_t attrValue) {
   return SetNumbers(attr, attrName, {attrValue != 0});
@@ -71,16 +76,18 @@ aclError aclopSetAttrListInt(aclopAttr* attr, const char* attrName, int numValue
   return SetNumbers(attr, attrName, std::vector<int64_t>(values, values + numValues));
 }
 
-aclError aclopExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputDesc[], aclDataBuffer* inputs[],
-                        int numOutputs, aclTensorDesc* outputDesc[], aclDataBuffer* outputs[], aclopAttr* attr,
-                        aclrtStream stream) {
+aclError aclopExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputDesc[],
+                        aclDataBuffer* inputs[], int numOutputs, aclTensorDesc* outputDesc[],
+                        aclDataBuffer* outputs[], aclopAttr* attr, aclrtStream stream) {
   AclSpan span(AclCall::kOpExecute);
   if (int code = NotNull({{"opType", opType}})) return code;
   ops::Operator op;
   op.name = op.type = opType;
   op.is_static = false;
-  if (int code = Collect("input", numInputs, inputDesc, inputs, ACL_ERROR_OP_INPUT_NOT_MATCH, &op.inputs)) return code;
-  if (int code = Collect("output", numOutputs, outputDesc, outputs, ACL_ERROR_OP_OUTPUT_NOT_MATCH, &op.outputs))
+  if (int code = Collect("input", numInputs, inputDesc, inputs, ACL_ERROR_OP_INPUT_NOT_MATCH, &op.inputs))
+    return code;
+  if (int code =
+          Collect("output", numOutputs, outputDesc, outputs, ACL_ERROR_OP_OUTPUT_NOT_MATCH, &op.outputs))
     return code;
   if (attr != nullptr) op.attrs = attr->numbers;
   try {
@@ -139,7 +146,8 @@ aclError aclrtBinaryUnLoad(aclrtBinHandle binHandle) {
   return ACL_SUCCESS;
 }
 
-aclError aclrtBinaryGetFunction(const aclrtBinHandle binHandle, const char* kernelName, aclrtFuncHandle* funcHandle) {
+aclError aclrtBinaryGetFunction(const aclrtBinHandle binHandle, const char* kernelName,
+                                aclrtFuncHandle* funcHandle) {
   if (int code = NotNull({{"kernelName", kernelName}, {"funcHandle", funcHandle}})) return code;
   std::lock_guard lock(Loaded().mutex);
   Binary* binary = FindBinary(binHandle);
@@ -151,8 +159,8 @@ aclError aclrtBinaryGetFunction(const aclrtBinHandle binHandle, const char* kern
   return ACL_SUCCESS;
 }
 
-aclError aclrtLaunchKernel(aclrtFuncHandle funcHandle, uint32_t blockDim, const void* argsData, size_t argsSize,
-                           aclrtStream stream) {
+aclError aclrtLaunchKernel(aclrtFuncHandle funcHandle, uint32_t blockDim, const void* argsData,
+                           size_t argsSize, aclrtStream stream) {
   AclSpan span(AclCall::kLaunchKernel);
   if (int code = NotNull({{"funcHandle", funcHandle}})) return code;
   if (argsSize > 0 && argsData == nullptr) return rtFail(ACL_ERROR_INVALID_PARAM, "argsData is null");

@@ -67,9 +67,11 @@ aclError aclrtCreateStream(aclrtStream* stream) {
 }
 
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
-  if (priority > 7) return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("priority {} must be 0 to 7", priority));
+  if (priority > 7)
+    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("priority {} must be 0 to 7", priority));
   if ((flag & ~(ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC)) != 0)
-    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("flag {:#x} must be an OR of ACL_STREAM_FAST_*", flag));
+    return rtFail(ACL_ERROR_INVALID_PARAM,
+                  fmt::format("flag {:#x} must be an OR of ACL_STREAM_FAST_*", flag));
   return aclrtCreateStream(stream);
 }
 
@@ -79,9 +81,13 @@ aclError aclrtDestroyStream(aclrtStream stream) {
   return rtStreamDestroy(stream);
 }
 
-aclError aclrtDestroyStreamForce(aclrtStream stream) { return aclrtDestroyStream(stream); }
+aclError aclrtDestroyStreamForce(aclrtStream stream) {
+  return aclrtDestroyStream(stream);
+}
 
-aclError aclrtSynchronizeStream(aclrtStream stream) { return aclrtSynchronizeStreamWithTimeout(stream, -1); }
+aclError aclrtSynchronizeStream(aclrtStream stream) {
+  return aclrtSynchronizeStreamWithTimeout(stream, -1);
+}
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
   AclSpan span(AclCall::kSynchronizeStream);
@@ -193,15 +199,17 @@ aclError aclrtFreeHost(void* hostPtr) {
 namespace {
 
 int Fits(size_t count, size_t room) {
-  return count <= room ? ACL_SUCCESS
-                       : rtFail(ACL_ERROR_INVALID_PARAM,
-                                fmt::format("{} bytes do not fit into the {} of the destination", count, room));
+  return count <= room
+             ? ACL_SUCCESS
+             : rtFail(ACL_ERROR_INVALID_PARAM,
+                      fmt::format("{} bytes do not fit into the {} of the destination", count, room));
 }
 
 // Kind of a copy; the caller's word is taken except for DEFAULT.
 int KindOf(aclrtMemcpyKind kind, const void* dst, const void* src, RtCopyKind* out) {
   if (kind < ACL_MEMCPY_HOST_TO_HOST || kind > ACL_MEMCPY_DEFAULT)
-    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("kind of copy {} must be 0 to 4", static_cast<int>(kind)));
+    return rtFail(ACL_ERROR_INVALID_PARAM,
+                  fmt::format("kind of copy {} must be 0 to 4", static_cast<int>(kind)));
   *out = kind == ACL_MEMCPY_DEFAULT ? rtCopyKind(dst, src) : static_cast<RtCopyKind>(kind);
   return ACL_SUCCESS;
 }
@@ -240,6 +248,7 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
 aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
   if (int code = NotNull({{"free", free}, {"total", total}})) return code;
   if (attr < ACL_DDR_MEM || attr > ACL_HBM_MEM_NORMAL)
-    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("memory attribute {} must be 0 to 5", static_cast<int>(attr)));
+    return rtFail(ACL_ERROR_INVALID_PARAM,
+                  fmt::format("memory attribute {} must be 0 to 5", static_cast<int>(attr)));
   return rtMemGetInfo(free, total);
 }

@@ -9,9 +9,13 @@
 
 using namespace npusim;
 
-size_t aclDataTypeSize(aclDataType dataType) { return ops::DTypeBits(dataType) / 8; }
+size_t aclDataTypeSize(aclDataType dataType) {
+  return ops::DTypeBits(dataType) / 8;
+}
 
-aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) { return new (std::nothrow) aclDataBuffer{data, size}; }
+aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) {
+  return new (std::nothrow) aclDataBuffer{data, size};
+}
 
 aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer) {
   if (int code = NotNull({{"dataBuffer", dataBuffer}})) return code;
@@ -33,19 +37,26 @@ uint32_t aclGetDataBufferSize(const aclDataBuffer* dataBuffer) {
   return static_cast<uint32_t>(aclGetDataBufferSizeV2(dataBuffer));
 }
 
-size_t aclGetDataBufferSizeV2(const aclDataBuffer* dataBuffer) { return dataBuffer == nullptr ? 0 : dataBuffer->size; }
+size_t aclGetDataBufferSizeV2(const aclDataBuffer* dataBuffer) {
+  return dataBuffer == nullptr ? 0 : dataBuffer->size;
+}
 
 aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t* dims, aclFormat format) {
   if (numDims < 0 || (numDims > 0 && dims == nullptr)) {
-    rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{} dimensions at {}", numDims, static_cast<const void*>(dims)));
+    rtFail(ACL_ERROR_INVALID_PARAM,
+           fmt::format("{} dimensions at {}", numDims, static_cast<const void*>(dims)));
     return nullptr;
   }
   return new (std::nothrow) aclTensorDesc{dataType, format, std::vector<int64_t>(dims, dims + numDims), ""};
 }
 
-void aclDestroyTensorDesc(const aclTensorDesc* desc) { delete desc; }
+void aclDestroyTensorDesc(const aclTensorDesc* desc) {
+  delete desc;
+}
 
-aclDataType aclGetTensorDescType(const aclTensorDesc* desc) { return desc == nullptr ? ACL_DT_UNDEFINED : desc->type; }
+aclDataType aclGetTensorDescType(const aclTensorDesc* desc) {
+  return desc == nullptr ? ACL_DT_UNDEFINED : desc->type;
+}
 
 aclFormat aclGetTensorDescFormat(const aclTensorDesc* desc) {
   return desc == nullptr ? ACL_FORMAT_UNDEFINED : desc->format;
@@ -62,7 +73,9 @@ size_t aclGetTensorDescSize(const aclTensorDesc* desc) {
   return desc == nullptr ? 0 : (aclGetTensorDescElementCount(desc) * ops::DTypeBits(desc->type) + 7) / 8;
 }
 
-size_t aclGetTensorDescNumDims(const aclTensorDesc* desc) { return desc == nullptr ? 0 : desc->dims.size(); }
+size_t aclGetTensorDescNumDims(const aclTensorDesc* desc) {
+  return desc == nullptr ? 0 : desc->dims.size();
+}
 
 aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* dimSize) {
   if (int code = NotNull({{"desc", desc}, {"dimSize", dimSize}})) return code;
@@ -80,4 +93,6 @@ void aclSetTensorDescName(aclTensorDesc* desc, const char* name) {
   if (desc != nullptr) desc->name = name == nullptr ? "" : name;
 }
 
-const char* aclGetTensorDescName(aclTensorDesc* desc) { return desc == nullptr ? "" : desc->name.c_str(); }
+const char* aclGetTensorDescName(aclTensorDesc* desc) {
+  return desc == nullptr ? "" : desc->name.c_str();
+}

@@ -30,8 +30,12 @@ int NoContext() {
 
 }  // namespace
 
-Context* CurrentContext() { return t_context != nullptr && t_context->alive.load() ? t_context : nullptr; }
-void SetCurrentContext(Context* context) { t_context = context; }
+Context* CurrentContext() {
+  return t_context != nullptr && t_context->alive.load() ? t_context : nullptr;
+}
+void SetCurrentContext(Context* context) {
+  t_context = context;
+}
 
 Runtime& Runtime::Get() {
   static auto* runtime = new Runtime;  // tasks may end while the process exits
@@ -64,7 +68,9 @@ bool SyncIds::Take(uint32_t* id) {
   return false;
 }
 
-void SyncIds::Give(uint32_t id) { used_[id] = false; }
+void SyncIds::Give(uint32_t id) {
+  used_[id] = false;
+}
 
 Stream* Device::NewStream(Context* context) {
   for (uint32_t i = 1; i < kStreams; i++) {
@@ -109,7 +115,8 @@ int Device::Close() {
   {
     std::lock_guard lock(mutex);
     if (users == 0)
-      return rtFail(ACL_ERROR_RT_INVALID_DEVICEID, fmt::format("device {} is not set, so it cannot be reset", id));
+      return rtFail(ACL_ERROR_RT_INVALID_DEVICEID,
+                    fmt::format("device {} is not set, so it cannot be reset", id));
     if (users > 1) {
       users--;
       return ACL_SUCCESS;
@@ -164,7 +171,9 @@ const char* rtTakeMessage(void) {
   return t_taken.c_str();
 }
 
-uint32_t rtDeviceCount(void) { return Runtime::Get().count(); }
+uint32_t rtDeviceCount(void) {
+  return Runtime::Get().count();
+}
 
 int rtDeviceShape(uint32_t device, RtDeviceShape* shape) {
   if (device >= rtDeviceCount()) return BadDevice(static_cast<int32_t>(device));
@@ -229,7 +238,8 @@ int rtCtxCreate(void** context, int32_t id) {
   c->default_stream = d->NewStream(c);
   if (c->default_stream == nullptr) {
     c->alive.store(false);
-    return rtFail(ACL_ERROR_RT_NO_STREAM_RESOURCE, fmt::format("device {} has no stream left for a context", id));
+    return rtFail(ACL_ERROR_RT_NO_STREAM_RESOURCE,
+                  fmt::format("device {} has no stream left for a context", id));
   }
   t_context = c;
   *context = c;
@@ -288,8 +298,9 @@ int rtStreamCreate(void** stream) {
   std::lock_guard lock(c->device->mutex);
   Stream* s = c->device->NewStream(c);
   if (s == nullptr)
-    return rtFail(ACL_ERROR_RT_NO_STREAM_RESOURCE,
-                  fmt::format("device {} has {} streams, more are not possible", c->device->id, Device::kStreams - 1));
+    return rtFail(
+        ACL_ERROR_RT_NO_STREAM_RESOURCE,
+        fmt::format("device {} has {} streams, more are not possible", c->device->id, Device::kStreams - 1));
   *stream = s;
   return ACL_SUCCESS;
 }
@@ -302,7 +313,8 @@ int rtStreamDestroy(void* stream) {
   if (stream == nullptr || s == s->context->default_stream)
     return rtFail(ACL_ERROR_RT_PARAM_INVALID, "the default stream of a context cannot be destroyed");
   if (s->capture.graph != nullptr)
-    return rtFail(ACL_ERROR_RT_STREAM_CAPTURED, fmt::format("stream {} captures and cannot be destroyed", s->id));
+    return rtFail(ACL_ERROR_RT_STREAM_CAPTURED,
+                  fmt::format("stream {} captures and cannot be destroyed", s->id));
   s->Wait(-1);
   s->alive.store(false);
   return ACL_SUCCESS;
@@ -316,9 +328,11 @@ int rtStreamSynchronize(void* stream, int32_t timeout_ms) {
   if (timeout_ms < -1)
     return rtFail(ACL_ERROR_RT_PARAM_INVALID, fmt::format("timeout {} must be -1 or more", timeout_ms));
   if (s->capture.graph != nullptr)
-    return rtFail(ACL_ERROR_RT_STREAM_CAPTURED, fmt::format("stream {} captures, waiting for it is not allowed", s->id));
+    return rtFail(ACL_ERROR_RT_STREAM_CAPTURED,
+                  fmt::format("stream {} captures, waiting for it is not allowed", s->id));
   if (!s->Wait(timeout_ms))
-    return rtFail(ACL_ERROR_RT_WAIT_TIMEOUT, fmt::format("stream {} is still busy after {} ms", s->id, timeout_ms));
+    return rtFail(ACL_ERROR_RT_WAIT_TIMEOUT,
+                  fmt::format("stream {} is still busy after {} ms", s->id, timeout_ms));
   if (int failure = s->failure.load())
     return rtFail(ACL_ERROR_RT_DEVICE_TASK_ABORT,
                   fmt::format("tasks of stream {} were torn off because device {} {}", s->id, s->device->id,

@@ -11,7 +11,20 @@
 namespace npusim {
 namespace {
 
-enum HcclType { kInt8, kInt16, kInt32, kFp16, kFp32, kInt64, kUint64, kUint8, kUint16, kUint32, kFp64, kBf16 };
+enum HcclType {
+  kInt8,
+  kInt16,
+  kInt32,
+  kFp16,
+  kFp32,
+  kInt64,
+  kUint64,
+  kUint8,
+  kUint16,
+  kUint32,
+  kFp64,
+  kBf16
+};
 enum HcclOp { kSum, kProduct, kMaximum, kMinimum };
 
 template <typename T>

@@ -37,8 +37,9 @@ int Settle(Event* e, Stream* stream) {
   std::lock_guard lock(stream->device->mutex);
   e->device = nullptr;
   if (!stream->device->events.Take(&e->sync_id))
-    return rtFail(ACL_ERROR_RT_NO_NOTIFY_RESOURCE,
-                  fmt::format("device {} has 65536 recorded events, more are not possible", stream->device->id));
+    return rtFail(
+        ACL_ERROR_RT_NO_NOTIFY_RESOURCE,
+        fmt::format("device {} has 65536 recorded events, more are not possible", stream->device->id));
   e->device = stream->device;
   return ACL_SUCCESS;
 }
@@ -58,7 +59,8 @@ int TimeOf(Event* e, const char* which, uint64_t* ns) {
       return ACL_SUCCESS;
     }
   }
-  return rtFail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, fmt::format("the {} event has not completed a record", which));
+  return rtFail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+                fmt::format("the {} event has not completed a record", which));
 }
 
 }  // namespace
@@ -70,9 +72,10 @@ int rtEventCreate(void** event, uint32_t flags) {
   RtSpan span(RtApi::kEventCreate);
   constexpr uint32_t known = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE;
   if (flags == 0 || (flags & ~known) != 0)
-    return rtFail(ACL_ERROR_INVALID_PARAM,
-                  fmt::format("event flag {:#x} must be an OR of ACL_EVENT_SYNC, _CAPTURE_STREAM_PROGRESS, _TIME_LINE",
-                              flags));
+    return rtFail(
+        ACL_ERROR_INVALID_PARAM,
+        fmt::format("event flag {:#x} must be an OR of ACL_EVENT_SYNC, _CAPTURE_STREAM_PROGRESS, _TIME_LINE",
+                    flags));
   auto* e = new Event;
   e->flags = flags;
   *event = e;
@@ -141,8 +144,8 @@ int rtStreamWaitEvent(void* stream, void* handle) {
   if (graph == nullptr && e->stamp == nullptr) return ACL_SUCCESS;  // never recorded: nothing to wait for
   if (e->device != s->device)
     return rtFail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-                  fmt::format("stream {} of device {} cannot wait for an event of device {}", s->id, s->device->id,
-                              e->device->id));
+                  fmt::format("stream {} of device {} cannot wait for an event of device {}", s->id,
+                              s->device->id, e->device->id));
   const TaskSpec spec = SyncSpec(NPUSIM_TASK_EVENT_WAIT, MSPROF_RTS_TASK_EVENT_WAIT, e->sync_id);
   {
     std::lock_guard stream_lock(s->mutex);
@@ -198,13 +201,15 @@ int rtEventElapsedTime(float* ms, void* begin, void* end) {
   if (e == nullptr) return code;
   for (Event* x : {b, e})
     if ((x->flags & ACL_EVENT_TIME_LINE) == 0)
-      return rtFail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
-                    fmt::format("an event with flag {:#x} keeps no time, ACL_EVENT_TIME_LINE does", x->flags));
+      return rtFail(
+          ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+          fmt::format("an event with flag {:#x} keeps no time, ACL_EVENT_TIME_LINE does", x->flags));
   uint64_t t0 = 0, t1 = 0;
   if (code = TimeOf(b, "start", &t0); code != ACL_SUCCESS) return code;
   if (code = TimeOf(e, "end", &t1); code != ACL_SUCCESS) return code;
   if (t1 < t0)
-    return rtFail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, fmt::format("the end lies {} ns before the start", t0 - t1));
+    return rtFail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL,
+                  fmt::format("the end lies {} ns before the start", t0 - t1));
   *ms = static_cast<float>(static_cast<double>(t1 - t0) / 1e6);
   return ACL_SUCCESS;
 }
@@ -220,7 +225,8 @@ Notify* ResolveNotify(void* handle, int* code) {
 
 int rtNotifyCreate(int32_t device, void** notify) {
   Device* d = Runtime::Get().device(device);
-  if (d == nullptr) return rtFail(ACL_ERROR_RT_INVALID_DEVICEID, fmt::format("device {} does not exist", device));
+  if (d == nullptr)
+    return rtFail(ACL_ERROR_RT_INVALID_DEVICEID, fmt::format("device {} does not exist", device));
   auto n = std::make_unique<Notify>();
   n->device = d;
   std::lock_guard lock(d->mutex);
@@ -262,8 +268,9 @@ int rtNotifyWait(void* handle, void* stream) {
   Stream* s = n == nullptr ? nullptr : ResolveStream(stream, &code);
   if (s == nullptr) return code;
   if (n->device != s->device)
-    return rtFail(ACL_ERROR_RT_PARAM_INVALID,
-                  fmt::format("a notify of device {} cannot be waited for on device {}", n->device->id, s->device->id));
+    return rtFail(
+        ACL_ERROR_RT_PARAM_INVALID,
+        fmt::format("a notify of device {} cannot be waited for on device {}", n->device->id, s->device->id));
   return s->Put(SyncSpec(NPUSIM_TASK_NOTIFY_WAIT, MSPROF_RTS_TASK_NOTIFY_WAIT, n->sync_id));
 }
 

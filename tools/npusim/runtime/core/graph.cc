@@ -37,7 +37,8 @@ TaskSpec TieSpec(npusim_task_kind kind, uint32_t event) {
   spec.task.kind = kind;
   spec.task.sync_id = event;
   spec.task.peer = NPUSIM_LOCAL;
-  spec.track_type = kind == NPUSIM_TASK_EVENT_WAIT ? MSPROF_RTS_TASK_EVENT_WAIT : MSPROF_RTS_TASK_EVENT_RECORD;
+  spec.track_type =
+      kind == NPUSIM_TASK_EVENT_WAIT ? MSPROF_RTS_TASK_EVENT_WAIT : MSPROF_RTS_TASK_EVENT_RECORD;
   return spec;
 }
 
@@ -65,8 +66,11 @@ RtApi ApiOf(uint64_t track_type) {
 }
 
 TrackInfo TrackOf(const Graph& g, const Graph::Recorded& r) {
-  return {g.device->id, g.sides[r.side].model->id, r.task.task_id, 0, r.track_type, r.kernel, r.task.block_dim,
-          r.is_copy,    r.effect.bytes,            r.copy_direction};
+  return {g.device->id,     g.sides[r.side].model->id,
+          r.task.task_id,   0,
+          r.track_type,     r.kernel,
+          r.task.block_dim, r.is_copy,
+          r.effect.bytes,   r.copy_direction};
 }
 
 void Describe(const Graph& g) {
@@ -113,8 +117,8 @@ bool Graph::Join(Stream* stream) {
 }
 
 uint16_t Graph::Record(size_t side, const TaskSpec& spec, const RtOperator* op) {
-  Recorded r{side,          spec.task,    spec.effect, spec.track_type, spec.kernel, spec.is_copy,
-             spec.copy_direction, -1};
+  Recorded r{side,        spec.task,    spec.effect,         spec.track_type,
+             spec.kernel, spec.is_copy, spec.copy_direction, -1};
   if (r.effect.kind == Effect::kStamp) r.effect = {};
   r.task.stream = sides[side].model->id;
   {
@@ -183,7 +187,8 @@ int rtCaptureBegin(void* stream) {
   {
     std::lock_guard lock(s->device->mutex);
     if (!s->device->events.Take(&graph->begin_event) || !s->device->events.Take(&graph->end_event))
-      return rtFail(ACL_ERROR_RT_NO_MODEL_RESOURCE, fmt::format("device {} has no event left", s->device->id));
+      return rtFail(ACL_ERROR_RT_NO_MODEL_RESOURCE,
+                    fmt::format("device {} has no event left", s->device->id));
   }
   {
     std::lock_guard lock(Graphs().mutex);
@@ -195,7 +200,8 @@ int rtCaptureBegin(void* stream) {
       return rtFail(ACL_ERROR_RT_STREAM_CAPTURED, fmt::format("stream {} captures already", s->id));
     std::lock_guard graph_lock(graph->mutex);
     if (!graph->Join(s))
-      return rtFail(ACL_ERROR_RT_NO_STREAM_RESOURCE, fmt::format("device {} has no stream left", s->device->id));
+      return rtFail(ACL_ERROR_RT_NO_STREAM_RESOURCE,
+                    fmt::format("device {} has no stream left", s->device->id));
   }
   {
     std::lock_guard lock(Graphs().mutex);
@@ -222,16 +228,17 @@ int rtCaptureEnd(void* stream, void** handle) {
   if (g == nullptr)
     return rtFail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, fmt::format("stream {} does not capture", s->id));
   if (s->capture.index != 0)
-    return rtFail(ACL_ERROR_RT_STREAM_UNJOINED, fmt::format("the capture began on stream {}, not on {}",
-                                                            g->sides[0].origin_id, s->id));
+    return rtFail(ACL_ERROR_RT_STREAM_UNJOINED,
+                  fmt::format("the capture began on stream {}, not on {}", g->sides[0].origin_id, s->id));
   {
     std::lock_guard lock(g->mutex);
     g->sides[0].seen.resize(g->sides.size());
     for (size_t i = 1; i < g->sides.size(); i++)
       if (g->sides[0].seen[i] < g->sides[i].tasks)
-        return rtFail(ACL_ERROR_RT_STREAM_UNJOINED,
-                      fmt::format("stream {} must be joined: record an event on it and let stream {} wait for it",
-                                  g->sides[i].origin_id, s->id));
+        return rtFail(
+            ACL_ERROR_RT_STREAM_UNJOINED,
+            fmt::format("stream {} must be joined: record an event on it and let stream {} wait for it",
+                        g->sides[i].origin_id, s->id));
   }
   if (code = s->Put(TieSpec(NPUSIM_TASK_EVENT_RECORD, g->end_event)); code != ACL_SUCCESS) return code;
   for (auto& side : g->sides) {
@@ -253,10 +260,12 @@ int rtGraphExecute(void* handle, void* stream) {
   Stream* s = ResolveStream(stream, &code);
   if (s == nullptr) return code;
   if (s->device != g->device)
-    return rtFail(ACL_ERROR_RT_STREAM_MODEL, fmt::format("the graph was captured on device {}, stream {} is on {}",
-                                                         g->device->id, s->id, s->device->id));
+    return rtFail(ACL_ERROR_RT_STREAM_MODEL,
+                  fmt::format("the graph was captured on device {}, stream {} is on {}", g->device->id, s->id,
+                              s->device->id));
   if (s->capture.graph != nullptr)
-    return rtFail(ACL_ERROR_RT_STREAM_CAPTURED, fmt::format("stream {} captures and cannot execute a graph", s->id));
+    return rtFail(ACL_ERROR_RT_STREAM_CAPTURED,
+                  fmt::format("stream {} captures and cannot execute a graph", s->id));
   if (g->capturing) return rtFail(ACL_ERROR_RT_MODEL_CAPTURED, "the graph is still being captured");
   std::lock_guard lock(g->replay_mutex);
   if (code = s->Put(TieSpec(NPUSIM_TASK_EVENT_RECORD, g->begin_event)); code != ACL_SUCCESS) return code;

@@ -16,11 +16,11 @@ struct Graph : std::enable_shared_from_this<Graph> {
   static constexpr uint64_t kMagic = 0x4850415247505352;
 
   struct Side {
-    Stream* origin = nullptr;   // the program's stream, while it captures
+    Stream* origin = nullptr;  // the program's stream, while it captures
     uint16_t origin_id = 0;
-    Stream* model = nullptr;    // where replays run
-    size_t tasks = 0;           // recorded so far
-    std::vector<size_t> seen;   // tasks of each side that this side's next task waits for
+    Stream* model = nullptr;   // where replays run
+    size_t tasks = 0;          // recorded so far
+    std::vector<size_t> seen;  // tasks of each side that this side's next task waits for
   };
   struct Recorded {
     size_t side;

@@ -32,7 +32,9 @@ inline uint16_t FloatToHalf(float f) {
   return static_cast<uint16_t>(sign | ((rounded >> 13) - (112 << 10)));
 }
 
-inline float Bf16ToFloat(uint16_t b) { return std::bit_cast<float>(static_cast<uint32_t>(b) << 16); }
+inline float Bf16ToFloat(uint16_t b) {
+  return std::bit_cast<float>(static_cast<uint32_t>(b) << 16);
+}
 
 inline uint16_t FloatToBf16(float f) {
   const auto bits = std::bit_cast<uint32_t>(f);

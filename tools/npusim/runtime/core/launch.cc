@@ -81,11 +81,13 @@ int rtProfilerTraceEx(uint64_t index, uint64_t model_id, uint16_t tag, void* str
   if (s == nullptr) return code;
   std::lock_guard lock(s->mutex);
   if (s->capture.graph != nullptr)
-    return rtFail(ACL_ERROR_RT_STREAM_CAPTURED, fmt::format("stream {} captures and takes no step marks", s->id));
+    return rtFail(ACL_ERROR_RT_STREAM_CAPTURED,
+                  fmt::format("stream {} captures and takes no step marks", s->id));
   npusim_task mark{};
   mark.kind = NPUSIM_TASK_STEP;
   mark.stream = s->id;
-  mark.task_id = static_cast<uint16_t>(s->next_task);  // a mark has no id of its own: that of the task behind it
+  mark.task_id =
+      static_cast<uint16_t>(s->next_task);  // a mark has no id of its own: that of the task behind it
   mark.step_index = index;
   mark.step_model = model_id;
   mark.step_tag = tag;

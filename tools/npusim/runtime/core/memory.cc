@@ -54,8 +54,10 @@ TaskSpec CopySpec(void* dst, const void* src, size_t bytes, RtCopyKind kind, con
 }
 
 int CheckRange(const char* what, const void* a, const void* b, size_t bytes) {
-  if (a == nullptr || b == nullptr) return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{}: an address is null", what));
-  if (bytes == 0) return rtFail(ACL_ERROR_RT_PARAM_INVALID, fmt::format("{}: the size must be at least 1", what));
+  if (a == nullptr || b == nullptr)
+    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{}: an address is null", what));
+  if (bytes == 0)
+    return rtFail(ACL_ERROR_RT_PARAM_INVALID, fmt::format("{}: the size must be at least 1", what));
   return ACL_SUCCESS;
 }
 
@@ -97,7 +99,8 @@ int rtFree(void* address) {
     std::free(address);
     return ACL_SUCCESS;
   }
-  return rtFail(ACL_ERROR_RT_PARAM_INVALID, fmt::format("{} is not the start of live device memory", address));
+  return rtFail(ACL_ERROR_RT_PARAM_INVALID,
+                fmt::format("{} is not the start of live device memory", address));
 }
 
 int rtMallocHost(void** address, size_t bytes) {

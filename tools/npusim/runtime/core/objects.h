@@ -73,7 +73,8 @@ struct CaptureSide {
 
 struct Stream {
   static constexpr uint64_t kMagic = 0x4d41455254535054;
-  static constexpr uint64_t kMaxPending = 32768;  // below half the range of task ids, so ids in flight are unique
+  static constexpr uint64_t kMaxPending =
+      32768;  // below half the range of task ids, so ids in flight are unique
 
   uint64_t magic = kMagic;
   Device* device = nullptr;
@@ -167,7 +168,8 @@ class Runtime {
   static Runtime& Get();
 
   Device* device(int32_t id) {
-    return id >= 0 && static_cast<size_t>(id) < devices_.size() ? devices_[static_cast<size_t>(id)].get() : nullptr;
+    return id >= 0 && static_cast<size_t>(id) < devices_.size() ? devices_[static_cast<size_t>(id)].get()
+                                                                : nullptr;
   }
   uint32_t count() const { return static_cast<uint32_t>(devices_.size()); }
   // Device whose memory holds @p address, or nullptr.

@@ -30,8 +30,8 @@ void ReportGraphId(uint32_t model_id, uint64_t name) {
   info.modelName = name;
   info.graphId = model_id;
   info.modelId = model_id;
-  Report(AdditionalRecord(MSPROF_REPORT_MODEL_LEVEL, MSPROF_REPORT_MODEL_GRAPH_ID_MAP_TYPE, MsprofSysCycleTime(),
-                          &info, sizeof info),
+  Report(AdditionalRecord(MSPROF_REPORT_MODEL_LEVEL, MSPROF_REPORT_MODEL_GRAPH_ID_MAP_TYPE,
+                          MsprofSysCycleTime(), &info, sizeof info),
          true);
 }
 
@@ -67,13 +67,34 @@ struct Registration {
     NameTypes(rt, MSPROF_REPORT_RUNTIME_MEMCPY_INFO_TYPE, {"memcpy_info", "task_track"});
     NameTypes(rt, kCaptureStreamType, {"capture_stream_info"});
     NameTypes(rt, MSPROF_REPORT_RUNTIME_API_BASE_TYPE,
-              {"SetDevice",        "DeviceReset",     "DeviceSynchronize", "StreamCreate",
-               "StreamDestroy",    "StreamSynchronize", "StreamWaitEvent", "EventCreate",
-               "EventDestroy",     "EventRecord",     "EventSynchronize",  "NotifyRecord",
-               "NotifyWait",       "DevMalloc",       "DevFree",           "HostMalloc",
-               "HostFree",         "MemCopySync",     "MemCopyAsync",      "MemSetSync",
-               "MemSetAsync",      "ReduceAsyncV2",   "KernelLaunchWithHandle", "CpuKernelLaunchExWithArgs",
-               "ProfilerTraceEx",  "StreamBeginCapture", "StreamEndCapture", "ModelExecute"});
+              {"SetDevice",
+               "DeviceReset",
+               "DeviceSynchronize",
+               "StreamCreate",
+               "StreamDestroy",
+               "StreamSynchronize",
+               "StreamWaitEvent",
+               "EventCreate",
+               "EventDestroy",
+               "EventRecord",
+               "EventSynchronize",
+               "NotifyRecord",
+               "NotifyWait",
+               "DevMalloc",
+               "DevFree",
+               "HostMalloc",
+               "HostFree",
+               "MemCopySync",
+               "MemCopyAsync",
+               "MemSetSync",
+               "MemSetAsync",
+               "ReduceAsyncV2",
+               "KernelLaunchWithHandle",
+               "CpuKernelLaunchExWithArgs",
+               "ProfilerTraceEx",
+               "StreamBeginCapture",
+               "StreamEndCapture",
+               "ModelExecute"});
     NameTypes(node, MSPROF_REPORT_NODE_BASIC_INFO_TYPE, {"node_basic_info", "tensor_info"});
     NameTypes(node, MSPROF_REPORT_NODE_CONTEXT_ID_INFO_TYPE, {"context_id_info", "launch"});
     NameTypes(MSPROF_REPORT_MODEL_LEVEL, 0, {"graph_id_map", "ModelExecute", "ModelLoad"});
@@ -84,12 +105,16 @@ struct Registration {
 
 }  // namespace
 
-Switches& RuntimeSwitches() { return g_runtime; }
-Switches& GraphEngineSwitches() { return g_graph_engine; }
+Switches& RuntimeSwitches() {
+  return g_runtime;
+}
+Switches& GraphEngineSwitches() {
+  return g_graph_engine;
+}
 
 void ReportTrack(const TrackInfo& info, uint64_t time) {
-  MsprofCompactInfo r = CompactRecord(MSPROF_REPORT_RUNTIME_LEVEL, MSPROF_REPORT_RUNTIME_TASK_TRACK_TYPE, time,
-                                      sizeof(MsprofRuntimeTrack));
+  MsprofCompactInfo r = CompactRecord(MSPROF_REPORT_RUNTIME_LEVEL, MSPROF_REPORT_RUNTIME_TASK_TRACK_TYPE,
+                                      time, sizeof(MsprofRuntimeTrack));
   r.data.runtimeTrack.deviceId = static_cast<uint16_t>(info.device);
   r.data.runtimeTrack.streamId = info.stream;
   r.data.runtimeTrack.taskId = info.task | info.flips << 16;
@@ -98,8 +123,8 @@ void ReportTrack(const TrackInfo& info, uint64_t time) {
   r.data.runtimeTrack.blockDim = static_cast<uint16_t>(info.block_dim);
   Report(r);
   if (!info.is_copy) return;
-  MsprofCompactInfo c = CompactRecord(MSPROF_REPORT_RUNTIME_LEVEL, MSPROF_REPORT_RUNTIME_MEMCPY_INFO_TYPE, time,
-                                      sizeof(MsprofMemcpyInfo));
+  MsprofCompactInfo c = CompactRecord(MSPROF_REPORT_RUNTIME_LEVEL, MSPROF_REPORT_RUNTIME_MEMCPY_INFO_TYPE,
+                                      time, sizeof(MsprofMemcpyInfo));
   c.data.memcpyInfo.dataSize = info.copy_bytes;
   c.data.memcpyInfo.maxSize = std::max<uint64_t>(info.copy_bytes, 64 << 20);  // one task always suffices
   c.data.memcpyInfo.memcpyDirection = info.copy_direction;
@@ -160,4 +185,6 @@ void rtForgetModel(uint32_t model_id) {
   Models().names.erase(model_id);
 }
 
-bool rtGraphEngineWants(uint64_t bits) { return GraphEngineSwitches().Any(bits); }
+bool rtGraphEngineWants(uint64_t bits) {
+  return GraphEngineSwitches().Any(bits);
+}

@@ -52,8 +52,8 @@ constexpr uint64_t kTaskDetail = PROF_TASK_TIME_L1 | PROF_TASK_TIME_L2 | PROF_TA
 class RtSpan : public Span {
  public:
   explicit RtSpan(RtApi api, bool puts_tasks = false)
-      : Span(RuntimeSwitches().Any(PROF_RUNTIME_API | (puts_tasks ? kTaskTime : 0)), MSPROF_REPORT_RUNTIME_LEVEL,
-             MSPROF_REPORT_RUNTIME_API_BASE_TYPE + static_cast<uint32_t>(api)) {}
+      : Span(RuntimeSwitches().Any(PROF_RUNTIME_API | (puts_tasks ? kTaskTime : 0)),
+             MSPROF_REPORT_RUNTIME_LEVEL, MSPROF_REPORT_RUNTIME_API_BASE_TYPE + static_cast<uint32_t>(api)) {}
 };
 
 // A task got its id on a stream: the track record, and for copies the record with the size that goes with it.

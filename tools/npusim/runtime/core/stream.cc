@@ -85,8 +85,16 @@ int Stream::Submit(const npusim_task& task, const Effect& effect) {
 
 int Stream::Put(const TaskSpec& spec) {
   uint64_t time = 0;
-  TrackInfo info{device->id, id, 0, 0, spec.track_type, spec.kernel, spec.task.block_dim, spec.is_copy,
-                 spec.effect.bytes, spec.copy_direction};
+  TrackInfo info{device->id,
+                 id,
+                 0,
+                 0,
+                 spec.track_type,
+                 spec.kernel,
+                 spec.task.block_dim,
+                 spec.is_copy,
+                 spec.effect.bytes,
+                 spec.copy_direction};
   {
     std::unique_lock lock(mutex);
     const bool tracked = RuntimeSwitches().Any(kTaskTime);
@@ -109,7 +117,9 @@ int Stream::Put(const TaskSpec& spec) {
   return ACL_SUCCESS;
 }
 
-bool Stream::Wait(int32_t timeout_ms) { return WaitUntilEnded(submitted.load(), timeout_ms); }
+bool Stream::Wait(int32_t timeout_ms) {
+  return WaitUntilEnded(submitted.load(), timeout_ms);
+}
 
 bool Stream::WaitUntilEnded(uint64_t count, int32_t timeout_ms) {
   if (ended.load() >= count) return true;

@@ -54,19 +54,23 @@ HcclResult Check(const Arguments& a, Rank** rank) {
   if (*rank == nullptr) return HCCL_E_PARA;
   if (a.send == nullptr || a.receive == nullptr) return Fail(HCCL_E_PTR, "a buffer is null");
   if (SizeOf(a.type) == 0)
-    return Fail(HCCL_E_NOT_SUPPORT, fmt::format("data type {}: allowed are 0 to 11", static_cast<int>(a.type)));
+    return Fail(HCCL_E_NOT_SUPPORT,
+                fmt::format("data type {}: allowed are 0 to 11", static_cast<int>(a.type)));
   if (a.op < HCCL_REDUCE_SUM || a.op > HCCL_REDUCE_MIN)
     return Fail(HCCL_E_NOT_SUPPORT, fmt::format("reduction {}: allowed are 0 to 3", static_cast<int>(a.op)));
-  if (a.count > (uint64_t{1} << 48) / SizeOf(a.type)) return Fail(HCCL_E_PARA, fmt::format("{} elements", a.count));
+  if (a.count > (uint64_t{1} << 48) / SizeOf(a.type))
+    return Fail(HCCL_E_PARA, fmt::format("{} elements", a.count));
   int32_t device = 0;
   if (rtStreamGetDevice(a.stream, &device) != ACL_SUCCESS) return HCCL_E_PARA;
   if (device != (*rank)->device)
-    return Fail(HCCL_E_PARA, fmt::format("rank {} is on device {}, the stream on {}", (*rank)->rank, (*rank)->device,
-                                         device));
+    return Fail(HCCL_E_PARA, fmt::format("rank {} is on device {}, the stream on {}", (*rank)->rank,
+                                         (*rank)->device, device));
   return HCCL_SUCCESS;
 }
 
-HcclResult Result(const Operation& o) { return o.failed() ? HCCL_E_RUNTIME : HCCL_SUCCESS; }
+HcclResult Result(const Operation& o) {
+  return o.failed() ? HCCL_E_RUNTIME : HCCL_SUCCESS;
+}
 
 void RaiseAll(Operation& o, const Rank& r, std::vector<void*> Rank::*notify) {
   for (uint32_t plane = 0; plane < r.Planes(); plane++) o.Raise(0, r.Peer(plane), notify);
@@ -151,7 +155,8 @@ using namespace npusim;
 HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op,
                          HcclComm comm, aclrtStream stream) {
   Rank* r;
-  if (auto code = Check({sendBuf, recvBuf, count, dataType, op, comm, stream}, &r); code != HCCL_SUCCESS) return code;
+  if (auto code = Check({sendBuf, recvBuf, count, dataType, op, comm, stream}, &r); code != HCCL_SUCCESS)
+    return code;
   Operation o(Collective::kAllReduce, *r, stream, count, dataType, op);
   const size_t size = SizeOf(dataType);
   const auto* send = static_cast<const char*>(sendBuf);
@@ -165,8 +170,8 @@ HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataT
   return Result(o);
 }
 
-HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclDataType dataType, HcclComm comm,
-                         aclrtStream stream) {
+HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclDataType dataType,
+                         HcclComm comm, aclrtStream stream) {
   Rank* r;
   if (auto code = Check({sendBuf, recvBuf, sendCount, dataType, HCCL_REDUCE_SUM, comm, stream}, &r);
       code != HCCL_SUCCESS)
@@ -180,8 +185,8 @@ HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclD
   return Result(o);
 }
 
-HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType, HcclReduceOp op,
-                             HcclComm comm, aclrtStream stream) {
+HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType,
+                             HcclReduceOp op, HcclComm comm, aclrtStream stream) {
   Rank* r;
   if (auto code = Check({sendBuf, recvBuf, recvCount, dataType, op, comm, stream}, &r); code != HCCL_SUCCESS)
     return code;
@@ -199,7 +204,8 @@ HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint3
   Rank* r;
   if (auto code = Check({buf, buf, count, dataType, HCCL_REDUCE_SUM, comm, stream}, &r); code != HCCL_SUCCESS)
     return code;
-  if (root >= r->group->size) return Fail(HCCL_E_PARA, fmt::format("root {} of {} ranks", root, r->group->size));
+  if (root >= r->group->size)
+    return Fail(HCCL_E_PARA, fmt::format("root {} of {} ranks", root, r->group->size));
   Operation o(Collective::kBroadcast, *r, stream, count, dataType, HCCL_REDUCE_SUM);
   const size_t size = SizeOf(dataType);
   InRounds(count, Rank::kStagingBytes / size, [&](uint64_t first, uint64_t n) {

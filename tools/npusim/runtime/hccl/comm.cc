@@ -90,7 +90,8 @@ HcclResult Join(std::unique_ptr<Rank> r, bool wait, HcclComm* comm) {
   if (!Equip(r.get())) return HCCL_E_MEMORY;
   Group& g = *r->group;
   std::unique_lock lock(g.mutex);
-  if (g.ranks[r->rank] != nullptr) return Fail(HCCL_E_PARA, fmt::format("rank {} has joined already", r->rank));
+  if (g.ranks[r->rank] != nullptr)
+    return Fail(HCCL_E_PARA, fmt::format("rank {} has joined already", r->rank));
   g.ranks[r->rank] = r.get();
   g.joined++;
   g.changed.notify_all();
@@ -100,7 +101,8 @@ HcclResult Join(std::unique_ptr<Rank> r, bool wait, HcclComm* comm) {
     if (!g.changed.wait_for(lock, std::chrono::seconds(seconds), [&] { return g.joined == g.size; })) {
       g.ranks[r->rank] = nullptr;
       g.joined--;
-      return Fail(HCCL_E_TIMEOUT, fmt::format("{} of {} ranks joined within {} s", g.joined + 1, g.size, seconds));
+      return Fail(HCCL_E_TIMEOUT,
+                  fmt::format("{} of {} ranks joined within {} s", g.joined + 1, g.size, seconds));
     }
   }
   *comm = r.get();
@@ -127,7 +129,8 @@ HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) {
   for (uint32_t i = 0; i < ndev; i++)
     if (std::set<int32_t>(devices, devices + ndev).size() != ndev || devices[i] < 0 ||
         static_cast<uint32_t>(devices[i]) >= rtDeviceCount())
-      return Fail(HCCL_E_PARA, fmt::format("device {}: ids must differ and be 0 to {}", devices[i], rtDeviceCount() - 1));
+      return Fail(HCCL_E_PARA,
+                  fmt::format("device {}: ids must differ and be 0 to {}", devices[i], rtDeviceCount() - 1));
   void* before = nullptr;
   if (rtCtxGetCurrent(&before) != ACL_SUCCESS) rtTakeMessage();
   auto group = NewGroup(ndev);
@@ -155,17 +158,20 @@ HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo) {
   return HCCL_SUCCESS;
 }
 
-HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, HcclComm* comm) {
+HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
+                                HcclComm* comm) {
   if (rootInfo == nullptr || comm == nullptr) return Fail(HCCL_E_PTR, "rootInfo or comm is null");
-  if (nRanks < 1 || nRanks > 64) return Fail(HCCL_E_PARA, fmt::format("{} ranks: allowed are 1 to 64", nRanks));
+  if (nRanks < 1 || nRanks > 64)
+    return Fail(HCCL_E_PARA, fmt::format("{} ranks: allowed are 1 to 64", nRanks));
   if (rank >= nRanks) return Fail(HCCL_E_PARA, fmt::format("rank {} of {}", rank, nRanks));
   Ticket t{};
   std::memcpy(&t, rootInfo->internal, sizeof t);
   if (std::memcmp(t.magic, kTicketMagic, sizeof t.magic) != 0)
     return Fail(HCCL_E_PARA, "rootInfo did not come from HcclGetRootInfo");
   if (t.pid != getpid())
-    return Fail(HCCL_E_NOT_SUPPORT, fmt::format("rootInfo is of process {}: simulated devices belong to one process, {}",
-                                                t.pid, getpid()));
+    return Fail(HCCL_E_NOT_SUPPORT,
+                fmt::format("rootInfo is of process {}: simulated devices belong to one process, {}", t.pid,
+                            getpid()));
   auto r = std::make_unique<Rank>();
   {
     std::lock_guard lock(State().mutex);

@@ -13,8 +13,8 @@ constexpr uint64_t kNone = UINT64_MAX;
 
 Switches g_switches;
 
-constexpr std::array<const char*, 5> kNodeNames = {"hcom_allReduce_", "hcom_allGather_", "hcom_reduceScatter_",
-                                                   "hcom_broadcast_", "hcom_barrier_"};
+constexpr std::array<const char*, 5> kNodeNames = {"hcom_allReduce_", "hcom_allGather_",
+                                                   "hcom_reduceScatter_", "hcom_broadcast_", "hcom_barrier_"};
 
 int32_t OnCommand(uint32_t type, void* data, uint32_t length) {
   g_switches.Handle(type, data, length);
@@ -45,9 +45,12 @@ uint64_t CachedHash(const char* literal) {
 
 }  // namespace
 
-Switches& HcclSwitches() { return g_switches; }
+Switches& HcclSwitches() {
+  return g_switches;
+}
 
-Operation::Operation(Collective which, Rank& rank, void* stream, uint64_t count, HcclDataType type, HcclReduceOp op)
+Operation::Operation(Collective which, Rank& rank, void* stream, uint64_t count, HcclDataType type,
+                     HcclReduceOp op)
     : lock_(rank.mutex),
       rank_(rank),
       stream_(stream),
@@ -74,14 +77,14 @@ Operation::~Operation() {
     rank_.last_stream = stream_;
   }
   if (end != 0) {
-    MsprofCompactInfo node =
-        CompactRecord(MSPROF_REPORT_NODE_LEVEL, MSPROF_REPORT_NODE_BASIC_INFO_TYPE, end, sizeof(MsprofNodeBasicInfo));
+    MsprofCompactInfo node = CompactRecord(MSPROF_REPORT_NODE_LEVEL, MSPROF_REPORT_NODE_BASIC_INFO_TYPE, end,
+                                           sizeof(MsprofNodeBasicInfo));
     node.data.nodeBasicInfo.opName = node_name_;
     node.data.nodeBasicInfo.taskType = MSPROF_GE_TASK_TYPE_HCCL;
     node.data.nodeBasicInfo.opType = node_name_;
     Report(node);
-    MsprofCompactInfo info =
-        CompactRecord(MSPROF_REPORT_NODE_LEVEL, MSPROF_REPORT_NODE_HCCL_OP_INFO_TYPE, end, sizeof(MsprofHCCLOPInfo));
+    MsprofCompactInfo info = CompactRecord(MSPROF_REPORT_NODE_LEVEL, MSPROF_REPORT_NODE_HCCL_OP_INFO_TYPE,
+                                           end, sizeof(MsprofHCCLOPInfo));
     info.data.hcclopInfo.dataType = static_cast<uint8_t>(type_);
     info.data.hcclopInfo.algType = CachedHash("MESH");
     info.data.hcclopInfo.count = count_;
@@ -122,7 +125,9 @@ void Operation::Run(const Task& task, Put put) {
   Report(AdditionalRecord(MSPROF_REPORT_HCCL_NODE_LEVEL, 0, MsprofSysCycleTime(), &info, sizeof info));
 }
 
-void Operation::CopyLocal(void* dst, const void* src, size_t bytes) { CopyFrom(0, rank_.rank, dst, src, bytes); }
+void Operation::CopyLocal(void* dst, const void* src, size_t bytes) {
+  CopyFrom(0, rank_.rank, dst, src, bytes);
+}
 
 void Operation::CopyFrom(uint32_t plane, uint32_t peer, void* dst, const void* src, size_t bytes) {
   if (bytes == 0 || dst == src) return;
@@ -132,8 +137,9 @@ void Operation::CopyFrom(uint32_t plane, uint32_t peer, void* dst, const void* s
 
 void Operation::ReduceFrom(uint32_t plane, uint32_t peer, void* dst, const void* src, size_t bytes) {
   if (bytes == 0) return;
-  Run({"Reduce_Inline", plane, peer, kNone, src, dst, bytes},
-      [&](void* s) { return rtReduceAsync(dst, src, bytes, {type_, op_}, s); });
+  Run({"Reduce_Inline", plane, peer, kNone, src, dst, bytes}, [&](void* s) {
+    return rtReduceAsync(dst, src, bytes, {type_, op_}, s);
+  });
 }
 
 void Operation::Raise(uint32_t plane, uint32_t peer, std::vector<void*> Rank::*notify) {
@@ -144,7 +150,8 @@ void Operation::Raise(uint32_t plane, uint32_t peer, std::vector<void*> Rank::*n
 
 void Operation::Await(uint32_t plane, uint32_t peer, std::vector<void*> Rank::*notify) {
   void* n = (rank_.*notify)[peer];
-  Run({"Notify_Wait", plane, peer, rtNotifyId(n), nullptr, nullptr, 0}, [&](void* s) { return rtNotifyWait(n, s); });
+  Run({"Notify_Wait", plane, peer, rtNotifyId(n), nullptr, nullptr, 0},
+      [&](void* s) { return rtNotifyWait(n, s); });
 }
 
 void Operation::Fork() {

@@ -43,7 +43,8 @@ Plan ConvolutionRule(const Request& r) {
   NeedTensors(op, 2, 1);
   const auto &x = op.inputs[0].True(), &w = op.inputs[1].True(), &y = op.outputs[0].True();
   if (x.size() != 4 || w.size() != 4 || y.size() != 4)
-    Fail(op, fmt::format("true shapes {}, {}, {} must have the four dimensions of NCHW", Show(x), Show(w), Show(y)));
+    Fail(op, fmt::format("true shapes {}, {}, {} must have the four dimensions of NCHW", Show(x), Show(w),
+                         Show(y)));
   const bool depthwise = op.type == "DepthwiseConv2D";
   const int64_t groups = depthwise ? x[1] : op.Attr("groups", 0, 1);
   if (groups < 1 || w[1] * groups != x[1])
@@ -55,8 +56,9 @@ Plan ConvolutionRule(const Request& r) {
       Fail(op, fmt::format("stride {} and dilation {} must be at least 1", stride, dilation));
     const int64_t out = (x[2 + d] + pad - dilation * (w[2 + d] - 1) - 1) / stride + 1;
     if (out != y[2 + d])
-      Fail(op, fmt::format("output {} {} does not follow from input {}, kernel {}, stride {}, padding {}: {} would",
-                           d == 0 ? "height" : "width", y[2 + d], x[2 + d], w[2 + d], stride, pad, out));
+      Fail(op, fmt::format(
+                   "output {} {} does not follow from input {}, kernel {}, stride {}, padding {}: {} would",
+                   d == 0 ? "height" : "width", y[2 + d], x[2 + d], w[2 + d], stride, pad, out));
   }
   if (y[0] != x[0] || y[1] != w[0])
     Fail(op, fmt::format("output {} must have batch {} and {} channels", Show(y), x[0], w[0]));
@@ -79,7 +81,8 @@ Plan MatMulRule(const Request& r) {
   const bool ta = op.Attr("transpose_x1", 0, 0) != 0, tb = op.Attr("transpose_x2", 0, 0) != 0;
   const int64_t m = a[a.size() - (ta ? 1 : 2)], k = a[a.size() - (ta ? 2 : 1)];
   const int64_t kb = b[b.size() - (tb ? 1 : 2)], n = b[b.size() - (tb ? 2 : 1)];
-  if (k != kb) Fail(op, fmt::format("{} x {}: inner dimensions {} and {} must be equal", Show(a), Show(b), k, kb));
+  if (k != kb)
+    Fail(op, fmt::format("{} x {}: inner dimensions {} and {} must be equal", Show(a), Show(b), k, kb));
   if (c[c.size() - 2] != m || c[c.size() - 1] != n)
     Fail(op, fmt::format("result {} must end in {},{}", Show(c), m, n));
   uint64_t batch = 1;
@@ -95,15 +98,16 @@ Plan AttentionRule(const Request& r) {
   NeedTensors(op, 3, 1);
   const auto &q = op.inputs[0].True(), &k = op.inputs[1].True(), &v = op.inputs[2].True();
   if (q.size() != 4 || k.size() != 4 || v.size() != 4)
-    Fail(op, fmt::format("query {}, key {} and value {} must have the four dimensions of BNSD", Show(q), Show(k),
-                         Show(v)));
+    Fail(op, fmt::format("query {}, key {} and value {} must have the four dimensions of BNSD", Show(q),
+                         Show(k), Show(v)));
   if (k[1] < 1 || q[1] % k[1] != 0)
     Fail(op, fmt::format("{} query heads are no multiple of {} key heads", q[1], k[1]));
   if (q[0] != k[0] || q[3] != k[3] || k[0] != v[0] || k[1] != v[1] || k[2] != v[2])
-    Fail(op, fmt::format("query {}, key {} and value {} must agree in batch, heads, length and depth", Show(q),
-                         Show(k), Show(v)));
+    Fail(op, fmt::format("query {}, key {} and value {} must agree in batch, heads, length and depth",
+                         Show(q), Show(k), Show(v)));
   const auto heads = static_cast<uint64_t>(q[0] * q[1]), sq = static_cast<uint64_t>(q[2]);
-  const auto sk = static_cast<uint64_t>(k[2]), d = static_cast<uint64_t>(q[3]), dv = static_cast<uint64_t>(v[3]);
+  const auto sk = static_cast<uint64_t>(k[2]), d = static_cast<uint64_t>(q[3]),
+             dv = static_cast<uint64_t>(v[3]);
   const uint64_t rows_per_block = 128;
   const uint64_t row_blocks = CeilDiv(sq, rows_per_block), pieces = heads * row_blocks;
 

@@ -13,7 +13,9 @@ void Fail(const Operator& op, const std::string& what) {
   throw OperatorError(fmt::format("operator {} ({}): {}", op.name, op.type, what));
 }
 
-std::string Show(const std::vector<int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+std::string Show(const std::vector<int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
 
 void NeedTensors(const Operator& op, size_t inputs, size_t outputs) {
   if (op.inputs.size() < inputs || op.outputs.size() < outputs)
@@ -41,7 +43,8 @@ void SetTraffic(npusim_work& work, uint64_t read, uint64_t write, uint64_t uniqu
   work.write_bytes = write;
   const uint64_t all = read + write;
   if (all > unique)  // in double: the product of bytes and 10^6 may pass 64 bits
-    work.l2_hit_ppm = static_cast<uint32_t>(1e6 * (1.0 - static_cast<double>(unique) / static_cast<double>(all)));
+    work.l2_hit_ppm =
+        static_cast<uint32_t>(1e6 * (1.0 - static_cast<double>(unique) / static_cast<double>(all)));
 }
 
 Tiling TileCube(uint64_t m, uint64_t n, uint64_t batch, uint32_t cores) {

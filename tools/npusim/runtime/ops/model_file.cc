@@ -10,7 +10,9 @@ namespace {
 
 using nlohmann::json;
 
-[[noreturn]] void Bad(const std::string& what) { throw std::invalid_argument(what); }
+[[noreturn]] void Bad(const std::string& what) {
+  throw std::invalid_argument(what);
+}
 
 const json& Need(const json& object, const char* key, json::value_t type, const char* type_name) {
   if (!object.is_object() || !object.contains(key)) Bad(fmt::format("key \"{}\" is missing", key));
@@ -64,7 +66,8 @@ Operator ParseOperator(const json& j) {
   op.type = NeedText(j, "type");
   try {
     const std::string state = j.contains("state") ? NeedText(j, "state") : "static";
-    if (state != "static" && state != "dynamic") Bad(fmt::format("state {} must be static or dynamic", state));
+    if (state != "static" && state != "dynamic")
+      Bad(fmt::format("state {} must be static or dynamic", state));
     op.is_static = state == "static";
     op.inputs = ParseTensors(NeedList(j, "inputs"));
     op.outputs = ParseTensors(NeedList(j, "outputs"));
@@ -87,7 +90,8 @@ ModelFile ParseModel(std::string_view text, const std::string& source, const Cor
     if (format != 1) Bad(fmt::format("format {} is unknown, only 1 is", format));
     m.name = NeedText(j, "name");
     m.work_bytes = Need(j, "work_bytes", json::value_t::number_unsigned, "a number of bytes").get<uint64_t>();
-    m.weight_bytes = Need(j, "weight_bytes", json::value_t::number_unsigned, "a number of bytes").get<uint64_t>();
+    m.weight_bytes =
+        Need(j, "weight_bytes", json::value_t::number_unsigned, "a number of bytes").get<uint64_t>();
     m.inputs = ParseTensors(NeedList(j, "inputs"));
     m.outputs = ParseTensors(NeedList(j, "outputs"));
     const json& ops = NeedList(j, "ops");

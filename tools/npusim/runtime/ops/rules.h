@@ -27,19 +27,21 @@ struct Request {
 Plan ConvolutionRule(const Request& r);
 Plan MatMulRule(const Request& r);
 Plan AttentionRule(const Request& r);
-Plan ElementwiseRule(const Request& r);      // steps per output element
-Plan ReductionRule(const Request& r);        // steps per element of the first input: reductions, norms, softmax
-Plan PoolingRule(const Request& r);          // one step per element of each window
-Plan LayoutRule(const Request& r);           // moves the first input, one misc step per output element
-Plan GatherRule(const Request& r);           // reads as many bytes as it writes, one scalar step per row
-Plan ScatterRule(const Request& r);          // reads and writes the updates (third input)
+Plan ElementwiseRule(const Request& r);  // steps per output element
+Plan ReductionRule(const Request& r);    // steps per element of the first input: reductions, norms, softmax
+Plan PoolingRule(const Request& r);      // one step per element of each window
+Plan LayoutRule(const Request& r);       // moves the first input, one misc step per output element
+Plan GatherRule(const Request& r);       // reads as many bytes as it writes, one scalar step per row
+Plan ScatterRule(const Request& r);      // reads and writes the updates (third input)
 Plan AiCpuRule(const Request& r);
 
 // -- helpers shared by the rules --
 
 [[noreturn]] void Fail(const Operator& op, const std::string& what);
 
-inline uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+inline uint64_t CeilDiv(uint64_t a, uint64_t b) {
+  return (a + b - 1) / b;
+}
 
 std::string Show(const std::vector<int64_t>& shape);
 

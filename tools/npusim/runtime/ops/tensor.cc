@@ -47,7 +47,9 @@ uint64_t Product(const std::vector<int64_t>& dims) {
   return n;
 }
 
-uint64_t BytesOf(uint64_t elements, int dtype) { return (elements * DTypeBits(dtype) + 7) / 8; }
+uint64_t BytesOf(uint64_t elements, int dtype) {
+  return (elements * DTypeBits(dtype) + 7) / 8;
+}
 
 }  // namespace
 
@@ -69,9 +71,15 @@ int FormatByName(const std::string& name) {
   return -1000;
 }
 
-uint64_t Tensor::Elements() const { return Product(True()); }
-uint64_t Tensor::Bytes() const { return BytesOf(Elements(), dtype); }
-uint64_t Tensor::StorageBytes() const { return BytesOf(Product(shape), dtype); }
+uint64_t Tensor::Elements() const {
+  return Product(True());
+}
+uint64_t Tensor::Bytes() const {
+  return BytesOf(Elements(), dtype);
+}
+uint64_t Tensor::StorageBytes() const {
+  return BytesOf(Product(shape), dtype);
+}
 
 int64_t Operator::Attr(const std::string& key, size_t index, int64_t fallback) const {
   auto it = attrs.find(key);

@@ -90,7 +90,9 @@ const std::map<std::string, Type>& Types() {
 
 }  // namespace
 
-bool KnownType(const std::string& type) { return Types().contains(type); }
+bool KnownType(const std::string& type) {
+  return Types().contains(type);
+}
 
 std::string KnownTypes() {
   std::string text;
@@ -101,7 +103,8 @@ std::string KnownTypes() {
 Plan PlanOperator(const Operator& op, const Cores& cores) {
   auto it = Types().find(op.type);
   if (it == Types().end())
-    throw UnknownType(fmt::format("operator {} has the unknown type {}; allowed are {}", op.name, op.type, KnownTypes()));
+    throw UnknownType(
+        fmt::format("operator {} has the unknown type {}; allowed are {}", op.name, op.type, KnownTypes()));
   for (const auto* list : {&op.inputs, &op.outputs})
     for (const Tensor& t : *list)
       for (int64_t d : t.True())

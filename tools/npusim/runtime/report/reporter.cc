@@ -30,7 +30,9 @@ uint32_t ThreadId() {
   return id;
 }
 
-uint64_t HashOf(std::string_view text) { return MsprofGetHashId(text.data(), text.size()); }
+uint64_t HashOf(std::string_view text) {
+  return MsprofGetHashId(text.data(), text.size());
+}
 
 void NameTypes(uint16_t level, uint32_t base, std::initializer_list<const char*> names) {
   for (const char* name : names) MsprofRegTypeInfo(level, base++, name);

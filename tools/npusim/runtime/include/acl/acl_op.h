@@ -29,8 +29,9 @@ ACL_FUNC_VISIBILITY aclError aclopSetAttrListInt(aclopAttr *attr, const char *at
  * ACL_ERROR_OP_INPUT_NOT_MATCH, ACL_ERROR_OP_OUTPUT_NOT_MATCH: number, shape or size does not fit.
  */
 ACL_FUNC_VISIBILITY aclError aclopExecuteV2(const char *opType, int numInputs, aclTensorDesc *inputDesc[],
-                                            aclDataBuffer *inputs[], int numOutputs, aclTensorDesc *outputDesc[],
-                                            aclDataBuffer *outputs[], aclopAttr *attr, aclrtStream stream);
+                                            aclDataBuffer *inputs[], int numOutputs,
+                                            aclTensorDesc *outputDesc[], aclDataBuffer *outputs[],
+                                            aclopAttr *attr, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -16,12 +16,12 @@
 extern "C" {
 #endif
 
-#define ACL_EVENT_SYNC 0x00000001U
+#define ACL_EVENT_SYNC                    0x00000001U
 #define ACL_EVENT_CAPTURE_STREAM_PROGRESS 0x00000002U
-#define ACL_EVENT_TIME_LINE 0x00000008U
+#define ACL_EVENT_TIME_LINE               0x00000008U
 
 #define ACL_STREAM_FAST_LAUNCH 0x00000001U
-#define ACL_STREAM_FAST_SYNC 0x00000002U
+#define ACL_STREAM_FAST_SYNC   0x00000002U
 
 typedef enum aclrtRunMode { ACL_DEVICE = 0, ACL_HOST = 1 } aclrtRunMode;
 
@@ -103,7 +103,8 @@ ACL_FUNC_VISIBILITY aclError aclrtGetCurrentContext(aclrtContext *context);
 
 ACL_FUNC_VISIBILITY aclError aclrtCreateStream(aclrtStream *stream);
 /** @p priority 0 (highest) to 7 is accepted and has no effect here; @p flag ORs ACL_STREAM_*. */
-ACL_FUNC_VISIBILITY aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority, uint32_t flag);
+ACL_FUNC_VISIBILITY aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority,
+                                                         uint32_t flag);
 /** Waits for the stream's tasks, then frees it. ACL_ERROR_RT_PARAM_INVALID: not a stream. */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStream(aclrtStream stream);
 /** As aclrtDestroyStream(): tasks of the simulated device cannot be torn out. */

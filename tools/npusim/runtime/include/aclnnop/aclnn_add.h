@@ -13,11 +13,12 @@ extern "C" {
  * First stage of out = self + alpha * other: checks the tensors and makes a one-time executor.
  * ACL_ERROR_INVALID_PARAM: null or shapes that do not fit. @p workspaceSize is 0 on the simulated NPU.
  */
-ACL_FUNC_VISIBILITY aclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *self, const aclTensor *other, const aclScalar *alpha, aclTensor *out,
-                                                      uint64_t *workspaceSize, aclOpExecutor **executor);
+ACL_FUNC_VISIBILITY aclnnStatus aclnnAddGetWorkspaceSize(const aclTensor *self, const aclTensor *other,
+                                                         const aclScalar *alpha, aclTensor *out,
+                                                         uint64_t *workspaceSize, aclOpExecutor **executor);
 /** Second stage: puts the operator on @p stream and uses the executor up. */
 ACL_FUNC_VISIBILITY aclnnStatus aclnnAdd(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
-                                      aclrtStream stream);
+                                         aclrtStream stream);
 
 #ifdef __cplusplus
 }

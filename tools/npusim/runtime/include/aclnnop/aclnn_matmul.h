@@ -13,11 +13,13 @@ extern "C" {
  * First stage of out = self x mat2: checks the tensors and makes a one-time executor.
  * ACL_ERROR_INVALID_PARAM: null or shapes that do not fit. @p workspaceSize is 0 on the simulated NPU.
  */
-ACL_FUNC_VISIBILITY aclnnStatus aclnnMatmulGetWorkspaceSize(const aclTensor *self, const aclTensor *mat2, aclTensor *out, int8_t cubeMathType,
-                                                      uint64_t *workspaceSize, aclOpExecutor **executor);
+ACL_FUNC_VISIBILITY aclnnStatus aclnnMatmulGetWorkspaceSize(const aclTensor *self, const aclTensor *mat2,
+                                                            aclTensor *out, int8_t cubeMathType,
+                                                            uint64_t *workspaceSize,
+                                                            aclOpExecutor **executor);
 /** Second stage: puts the operator on @p stream and uses the executor up. */
 ACL_FUNC_VISIBILITY aclnnStatus aclnnMatmul(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
-                                      aclrtStream stream);
+                                            aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -14,10 +14,10 @@ extern "C" {
  * ACL_ERROR_INVALID_PARAM: null or shapes that do not fit. @p workspaceSize is 0 on the simulated NPU.
  */
 ACL_FUNC_VISIBILITY aclnnStatus aclnnReluGetWorkspaceSize(const aclTensor *self, aclTensor *out,
-                                                      uint64_t *workspaceSize, aclOpExecutor **executor);
+                                                          uint64_t *workspaceSize, aclOpExecutor **executor);
 /** Second stage: puts the operator on @p stream and uses the executor up. */
 ACL_FUNC_VISIBILITY aclnnStatus aclnnRelu(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
-                                      aclrtStream stream);
+                                          aclrtStream stream);
 
 #ifdef __cplusplus
 }

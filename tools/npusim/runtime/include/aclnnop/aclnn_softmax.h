@@ -13,11 +13,12 @@ extern "C" {
  * First stage of softmax over dimension dim: checks the tensors and makes a one-time executor.
  * ACL_ERROR_INVALID_PARAM: null or shapes that do not fit. @p workspaceSize is 0 on the simulated NPU.
  */
-ACL_FUNC_VISIBILITY aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor *self, int64_t dim, aclTensor *out,
-                                                      uint64_t *workspaceSize, aclOpExecutor **executor);
+ACL_FUNC_VISIBILITY aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor *self, int64_t dim,
+                                                             aclTensor *out, uint64_t *workspaceSize,
+                                                             aclOpExecutor **executor);
 /** Second stage: puts the operator on @p stream and uses the executor up. */
 ACL_FUNC_VISIBILITY aclnnStatus aclnnSoftmax(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
-                                      aclrtStream stream);
+                                             aclrtStream stream);
 
 #ifdef __cplusplus
 }

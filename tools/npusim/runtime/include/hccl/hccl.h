@@ -26,8 +26,8 @@ ACL_FUNC_VISIBILITY HcclResult HcclGetRootInfo(HcclRootInfo *rootInfo);
  * size wrong or rank taken; HCCL_E_NOT_SUPPORT: ticket of another process; HCCL_E_TIMEOUT: others missing for
  * HCCL_CONNECT_TIMEOUT seconds (120).
  */
-ACL_FUNC_VISIBILITY HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo *rootInfo, uint32_t rank,
-                                                    HcclComm *comm);
+ACL_FUNC_VISIBILITY HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo *rootInfo,
+                                                    uint32_t rank, HcclComm *comm);
 /** Leaves the communicator after waiting for its tasks on this rank. */
 ACL_FUNC_VISIBILITY HcclResult HcclCommDestroy(HcclComm comm);
 ACL_FUNC_VISIBILITY HcclResult HcclGetRankSize(HcclComm comm, uint32_t *rankSize);
@@ -36,8 +36,9 @@ ACL_FUNC_VISIBILITY HcclResult HcclGetRankId(HcclComm comm, uint32_t *rank);
 ACL_FUNC_VISIBILITY HcclResult HcclGetCommName(HcclComm comm, char *commName);
 
 /** recvBuf = reduction of every rank's sendBuf; in place allowed. */
-ACL_FUNC_VISIBILITY HcclResult HcclAllReduce(void *sendBuf, void *recvBuf, uint64_t count, HcclDataType dataType,
-                                             HcclReduceOp op, HcclComm comm, aclrtStream stream);
+ACL_FUNC_VISIBILITY HcclResult HcclAllReduce(void *sendBuf, void *recvBuf, uint64_t count,
+                                             HcclDataType dataType, HcclReduceOp op, HcclComm comm,
+                                             aclrtStream stream);
 /** recvBuf (sendCount x ranks elements) = every rank's sendBuf, one after the other. */
 ACL_FUNC_VISIBILITY HcclResult HcclAllGather(void *sendBuf, void *recvBuf, uint64_t sendCount,
                                              HcclDataType dataType, HcclComm comm, aclrtStream stream);

@@ -62,7 +62,7 @@ typedef enum {
   HCCL_DATA_TYPE_RESERVED = 255,
 } HcclDataType;
 
-#define HCCL_ROOT_INFO_BYTES 4108
+#define HCCL_ROOT_INFO_BYTES      4108
 #define HCCL_COMM_NAME_MAX_LENGTH 128
 
 typedef struct HcclRootInfoDef {
