@@ -155,6 +155,12 @@ void npusim_model_reset(struct npusim_model *m)
 	power_on(m);
 }
 
+void npusim_model_lose_registers(struct npusim_model *m)
+{
+	if (!m->gone)
+		regs_reset(m);
+}
+
 void npusim_model_remove(struct npusim_model *m)
 {
 	if (m->gone)
@@ -257,6 +263,11 @@ static bool task_is_valid(const struct npusim_task *t)
 	default:
 		return t->kind < NPUSIM_TASK_KINDS;
 	}
+}
+
+int npusim_model_check_task(const struct npusim_task *task)
+{
+	return task_is_valid(task) ? 0 : -EINVAL;
 }
 
 int npusim_model_submit(struct npusim_model *m, const struct npusim_task *task)

@@ -194,6 +194,8 @@ void npusim_model_destroy(struct npusim_model *m);
 
 /** Power-on reset at the current time: all tasks are aborted, all register state and the clock start anew. */
 void npusim_model_reset(struct npusim_model *m);
+/** The registers alone lose their power: profiling state is at its defaults, tasks and clock go on. */
+void npusim_model_lose_registers(struct npusim_model *m);
 /** The device goes away at once: tasks are aborted, reads give all ones, writes and submissions do nothing. */
 void npusim_model_remove(struct npusim_model *m);
 
@@ -215,6 +217,8 @@ uint64_t npusim_model_now(const struct npusim_model *m);
  * @return 0, -EINVAL (a field out of range), -EAGAIN (stream_depth reached), -ENODEV (removed), -ENOMEM
  */
 int npusim_model_submit(struct npusim_model *m, const struct npusim_task *task);
+/** @return 0 if every device takes the values of @p task, else -EINVAL */
+int npusim_model_check_task(const struct npusim_task *task);
 /** Adds one to notify @p id at the current time, as another device or the host does. @return 0 or -EINVAL */
 int npusim_model_signal(struct npusim_model *m, uint32_t id);
 /** Tasks of @p stream that are queued or running. */
