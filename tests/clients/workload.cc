@@ -2,7 +2,7 @@
 // Profiles one window of tasks on one or more devices, each fed by its own thread, and prints as one line of
 // JSON what the model of each device counted inside the window.
 //
-// usage: workload DIR [tasks=N] [devices=N] [streams=N] [before=N] [after=N] [kind=aic|aiv|mix|aicpu]
+// usage: workload DIR [tasks=N] [devices=N] [streams=N] [before=N] [after=N] [kind=aic|aiv|mix|mixaiv|aicpu]
 //                 [blocks=N] [cycles=N] [types=0x..] [metrics=N] [single=0|1] [set=TYPE:TEXT]...
 // tasks, before and after are per device; before and after lie outside the window. single=1 launches tasks
 // one call each instead of all by one call.
@@ -39,6 +39,7 @@ bool Parse(int argc, char** argv, Options* o) {
   const std::map<std::string, int> kinds = {{"aic", NPUSIM_OP_AI_CORE},
                                             {"aiv", NPUSIM_OP_AI_VECTOR_CORE},
                                             {"mix", NPUSIM_OP_MIX_AIC},
+                                            {"mixaiv", NPUSIM_OP_MIX_AIV},
                                             {"aicpu", NPUSIM_OP_AI_CPU}};
   for (int i = 2; i < argc; i++) {
     const std::string argument = argv[i];

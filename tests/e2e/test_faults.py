@@ -41,6 +41,16 @@ class Losses(ClientTest):
                 gaps = [g for g in profile.manifest["devices"][0]["gaps"] if g["channel"] == "task_log"]
                 self.assertEqual(lost, sum(g["count"] for g in gaps))
 
+    def test_stalled_drain_of_mixed_kernels(self):
+        # Each of 48 cores runs a block of each of 50 tasks, and has a ring of 16.
+        _, profile = self.workload(self.fresh("mix"), "tasks=50", "kind=mix", "blocks=24",
+                                   NPUSIM_FAULT="stall_drain", NPUPROF_RING_RECORDS=16)
+        self.assert_ring_sums(profile)
+        blocks = profile.rings("block_pmu")
+        vector = [r for r in blocks if r["core_kind"] == "vector"]
+        self.assertEqual({(50, 16, 34)}, {(r["records"], r["kept"], r["lost"]) for r in vector})
+        self.assertEqual(0, sum(r["records"] for r in blocks if r["core_kind"] == "cube"))
+        self.assertEqual(48 * 16, profile.validate().counts["devices"]["0"]["block_pmu"])
     def test_dropped_interrupts(self):
         model, profile = self.workload(self.fresh("irq"), "tasks=20000", "cycles=500", NPUSIM_FAULT="drop_irq=50")
         lost = self.assert_loss(model, profile)

@@ -28,18 +28,38 @@ class Windows(ClientTest):
                 self.assert_whole(model, profile)
 
     def test_every_kind_of_kernel(self):
-        for kind in ("aic", "aiv", "mix"):
+        for kind in ("aic", "aiv", "mix", "mixaiv"):
             with self.subTest(kind):
                 model, profile = self.workload(self.fresh(kind), "tasks=50", f"kind={kind}", "blocks=30")
                 exported = self.assert_whole(model, profile)
                 types = {r["Task Type"] for r in rows(exported["output"], "op_summary")}
-                self.assertEqual({{"aic": "AI_CORE", "aiv": "AI_VECTOR_CORE", "mix": "MIX_AIC"}[kind]}, types)
+                self.assertEqual({{"aic": "AI_CORE", "aiv": "AI_VECTOR_CORE", "mix": "MIX_AIC",
+                                   "mixaiv": "MIX_AIV"}[kind]}, types)
 
     def test_counted_cycles_are_those_of_the_model(self):
         model, profile = self.workload(self.fresh("cycles"), "tasks=300", "blocks=24")
         exported = self.assert_whole(model, profile)
         cycles = sum(float(r["aic_total_cycles"]) for r in rows(exported["output"], "op_summary"))
         self.assertEqual(model[0]["aic_cycles"], cycles)
+
+    def test_mixed_kernels_are_counted_on_both_kinds_of_core(self):
+        # Blocks of the second kind per block of the main one: of MIX_AIC two vector cores, of MIX_AIV one cube core.
+        for kind, main, second, ratio in (("mix", "aic", "aiv", 2), ("mixaiv", "aiv", "aic", 1)):
+            with self.subTest(kind):
+                model, profile = self.workload(self.fresh(kind), "tasks=200", f"kind={kind}", "blocks=20", "streams=3")
+                exported = self.assert_whole(model, profile)
+                table = rows(exported["output"], "op_summary")
+                self.assertEqual(200 * 20 * ratio, exported["raw"]["devices"]["0"]["block_pmu"])
+                for core in (main, second):
+                    self.assertEqual(model[0][f"{core}_cycles"],
+                                     sum(float(r[f"{core}_total_cycles"]) for r in table), core)
+                for row in table:
+                    # Every block of a kernel runs equally long, so both kinds were busy for the same time.
+                    self.assertGreater(float(row["aiv_time(us)"]), 0)
+                    self.assertAlmostEqual(float(row["aicore_time(us)"]), float(row["aiv_time(us)"]), delta=0.01)
+                    self.assertEqual(ratio * float(row[f"{main}_total_cycles"]), float(row[f"{second}_total_cycles"]))
+                    self.assertGreater(float(row["aiv_vec_ratio"]), 0)
+                    self.assertGreater(float(row["aic_mac_ratio_extra"]), 0)
 
     def test_tasks_before_and_after_the_window_stay_out(self):
         model, profile = self.workload(self.fresh("outside"), "tasks=7", "before=500", "after=500")

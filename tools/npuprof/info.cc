@@ -41,21 +41,37 @@ std::string Causes(const json& by_cause) {
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
+// Rings of cores that lost nothing, by channel and kind of core.
+struct WholeRings {
+  uint64_t cores = 0, records = 0;
+};
+
 void PrintRings(const json& manifest, bool colour) {
   Table table({"DEVICE", "RING", "CHANNEL", "CORE", "RECORDS", "KEPT", "LOST", "CAUSES"});
   bool any = false;
   for (const json& device : manifest.value("devices", json::array())) {
+    const std::string id = std::to_string(device.value("id", 0));
+    std::map<std::pair<std::string, std::string>, WholeRings> whole;
     for (const json& ring : device.value("rings", json::array())) {
-      const std::string kind = ring.value("core_kind", "none");
-      // A profile of 72 cores has more rings than a screen has lines; silent ones tell nothing.
-      if (ring.value("records", uint64_t{0}) == 0) continue;
+      const std::string kind = ring.value("core_kind", "none"), channel = ring.value("channel", "");
+      const uint64_t records = ring.value("records", uint64_t{0}), lost = ring.value("lost", uint64_t{0});
+      if (records == 0) continue;
       any = true;
-      table.Add({std::to_string(device.value("id", 0)), std::to_string(ring.value("ring", 0)),
-                 ring.value("channel", ""),
-                 kind == "none" ? "-" : fmt::format("{} {}", kind, ring.value("core", 0)),
-                 Count(ring.value("records", uint64_t{0})), Count(ring.value("kept", uint64_t{0})),
-                 Count(ring.value("lost", uint64_t{0})),
+      // A profile of 72 cores has more rings than a screen has lines; those with a loss are named.
+      if (kind != "none" && lost == 0) {
+        WholeRings& sum = whole[{channel, kind}];
+        ++sum.cores;
+        sum.records += records;
+        continue;
+      }
+      table.Add({id, std::to_string(ring.value("ring", 0)), channel,
+                 kind == "none" ? "-" : fmt::format("{} {}", kind, ring.value("core", 0)), Count(records),
+                 Count(ring.value("kept", uint64_t{0})), Count(lost),
                  Causes(ring.value("lost_by_cause", json::object()))});
+    }
+    for (const auto& [key, sum] : whole) {
+      table.Add({id, "-", key.first, fmt::format("{} {}", sum.cores, key.second), Count(sum.records),
+                 Count(sum.records), "0", ""});
     }
   }
   if (any) fmt::print("\n{}", table.Render(colour));

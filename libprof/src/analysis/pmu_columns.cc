@@ -143,6 +143,10 @@ std::vector<std::string> PmuColumns::Cells(const TaskPmu* pmu, const SideSum& si
       out.raw_cycles = pmu->cycles;
       out.counters = &pmu->counters;
       blocks = op.block_num;
+    } else if (pmu->mixed && side.blocks < op.mix_block_num) {
+      // What is there of the other kind is a part; a sum of it would pass for the whole.
+      out.unknown = true;
+      return out;
     } else if (pmu->mixed && side.blocks > 0) {
       out.raw_cycles = side.cycles;
       out.counters = &side.counters;
@@ -165,6 +169,10 @@ std::vector<std::string> PmuColumns::Cells(const TaskPmu* pmu, const SideSum& si
   cells.reserve(columns_.size());
   for (const auto& column : columns_) {
     const Row& of = rows[column.side == CoreSide::kCube ? 0 : 1];
+    if (of.unknown) {
+      cells.emplace_back("N/A");
+      continue;
+    }
     switch (column.kind) {
       case Kind::kTime:
         cells.push_back(Decimal(of.microseconds));

@@ -37,6 +37,7 @@ class PmuColumns {
     double cycles = 0, microseconds = 0;
     uint64_t raw_cycles = 0;
     const std::array<uint64_t, 8>* counters = nullptr;
+    bool unknown = false;
   };
   void AddSide(CoreSide side, Diagnostics* diagnostics);
   void Add(Kind kind, CoreSide side, std::string name, const Metric* metric = nullptr, size_t counter = 0);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <filesystem>
 
 #include "host/clock.h"
@@ -16,6 +18,19 @@ constexpr uint32_t kTaskLogSlots = 1u << 17;
 constexpr uint32_t kTaskPmuSlots = 1u << 16;
 constexpr uint32_t kTrackSlots = 1u << 14;
 constexpr uint32_t kMemorySlots = 1u << 14;
+// All rings of blocks together. Each core of 72 has 1024 slots then, and a core runs a block in microseconds.
+constexpr uint64_t kBlockRingBytes = 9u << 20;
+constexpr uint32_t kFewestBlockSlots = 64;
+
+// Counters of tasks and of blocks share a file, so records of both must be of one size.
+constexpr const char* kCounterFile = "ffts_profile";
+static_assert(sizeof(npuprof_rec_task_pmu) == sizeof(npuprof_rec_block_pmu));
+
+uint32_t BlockRingSlots(uint32_t cores) {
+  return std::max<uint32_t>(
+      kFewestBlockSlots,
+      static_cast<uint32_t>(std::bit_floor(kBlockRingBytes / sizeof(npuprof_rec_block_pmu) / cores)));
+}
 
 uint32_t Mhz(uint64_t hz) {
   return static_cast<uint32_t>((hz + 500'000) / 1'000'000);
@@ -122,8 +137,9 @@ Status DeviceCollector::AddRings() {
     request.vector_event_count = static_cast<uint8_t>(plan.vector_events.size());
     std::copy(plan.cube_events.begin(), plan.cube_events.end(), request.cube_events);
     std::copy(plan.vector_events.begin(), plan.vector_events.end(), request.vector_events);
-    const Status status = AddRing(request, "ffts_profile", sizeof(npuprof_rec_task_pmu), true);
+    Status status = AddRing(request, kCounterFile, sizeof(npuprof_rec_task_pmu), true);
     if (!status.ok()) return status;
+    if (status = AddBlockRings(); !status.ok()) return status;
   }
   if (plan.memory_period.count() > 0) {
     npuprof_add_ring request = device::MakeRing(NPUPROF_CHANNEL_HBM, kMemorySlots);
@@ -134,6 +150,37 @@ Status DeviceCollector::AddRings() {
     request.options = plan.llc_write ? 1 : 0;
     status = AddRing(request, "llc", device::kBandwidthFileRecord, false, device::ConvertLlc);
     if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+// A task's record holds the main kind of core of a mixed kernel. Readers add up the other kind's block by block,
+// from the same file.
+Status DeviceCollector::AddBlockRings() {
+  const npuprof_query& query = session_->query();
+  const uint32_t cores = query.cube_cores + query.vector_cores;
+  if (!session_->Has(NPUPROF_CHANNEL_BLOCK_PMU) || cores == 0) {
+    context_.messages.Add(drain::Severity::kWarning,
+                          fmt::format("device {} has no channel block_pmu; mixed kernels have no counters of "
+                                      "their second kind of core",
+                                      id_));
+    return Status::Ok();
+  }
+  uint32_t slots = BlockRingSlots(cores);
+  if (context_.task_slots) slots = std::min(slots, context_.task_slots);
+  const std::pair<uint32_t, uint32_t> kinds[] = {{NPUPROF_CORE_CUBE, query.cube_cores},
+                                                 {NPUPROF_CORE_VECTOR, query.vector_cores}};
+  for (const auto& [kind, count] : kinds) {
+    const bool cube = kind == NPUPROF_CORE_CUBE;
+    const auto& events = cube ? context_.plan.cube_events : context_.plan.vector_events;
+    for (uint32_t core = 0; core < count; ++core) {
+      npuprof_add_ring request = device::MakeCoreRing(NPUPROF_CHANNEL_BLOCK_PMU, slots, kind, core);
+      request.options = 1;  // only blocks of mixed kernels on their second kind of core
+      (cube ? request.cube_event_count : request.vector_event_count) = static_cast<uint8_t>(events.size());
+      std::copy(events.begin(), events.end(), cube ? request.cube_events : request.vector_events);
+      const Status status = AddRing(request, kCounterFile, sizeof(npuprof_rec_block_pmu), true);
+      if (!status.ok()) return status;
+    }
   }
   return Status::Ok();
 }

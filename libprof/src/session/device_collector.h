@@ -73,6 +73,7 @@ class DeviceCollector {
   DeviceCollector(const Context& context, uint32_t id) : context_(context), id_(id) {}
   Status Begin();
   Status AddRings();
+  Status AddBlockRings();
   Status AddRing(npuprof_add_ring request, const char* file, size_t file_record, bool stamp,
                  trace::Converter convert = nullptr);
   Status WriteMetadata();

@@ -195,6 +195,31 @@ TEST_F(Damage, LostTrackLeavesTheTaskWithoutItsOperator) {
   EXPECT_EQ(result.rows.at("op_summary"), kTasks - 1);
 }
 
+TEST_F(Damage, MixedOperatorWithoutOneBlockHasUnknownCountersOfThatKindOnly) {
+  TemporaryDirectory golden;
+  const fs::path prof = CopyGolden("min", golden.path());
+  const fs::path file = prof / "device_0/data/ffts_profile.data.0.slice_0";
+  std::string records = ReadFile(file);
+  records.erase(128 * 3, 128);  // a block of the first mixed operator: stream 3, task 2
+  WriteFile(file, records);
+  TemporaryDirectory out;
+  analysis::ExportOptions options;
+  options.output = out.path();
+  analysis::Export(Profile::Open(prof), options);
+  const Csv table = ReadCsv(FindExport(out.path(), "op_summary"));
+  size_t mixed = 0, unknown = 0;
+  for (const auto& row : table.rows) {
+    if (row.at("Task Type") != "MIX_AIC") continue;
+    ++mixed;
+    EXPECT_NE(row.at("aic_total_cycles"), "N/A");
+    EXPECT_EQ(row.at("aiv_total_cycles") == "N/A", row.at("Task ID") == "2") << row.at("Task ID");
+    EXPECT_EQ(row.at("aiv_vec_ratio") == "N/A", row.at("Task ID") == "2") << row.at("Task ID");
+    unknown += row.at("aiv_total_cycles") == "N/A";
+  }
+  EXPECT_EQ(mixed, 10u);
+  EXPECT_EQ(unknown, 1u);
+}
+
 TEST_F(Damage, MissingPartsAreNamedAndTheRestIsExported) {
   fs::remove(prof_ / "host/host_start.log");
   const auto result = Export();

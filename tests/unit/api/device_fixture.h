@@ -2,6 +2,8 @@
 // What tests of sessions with the simulated NPUs of their own process share.
 #pragma once
 
+#include <map>
+
 #include "fixture.h"
 #include "host/npusim_host.h"
 #include "model/npusim_model.h"

@@ -44,6 +44,71 @@ TEST_F(DeviceSession, EveryTaskOfTheWindowIsInTheDirectory) {
   EXPECT_EQ(aclprofDestroyConfig(config), 0);
 }
 
+TEST_F(DeviceSession, MixedKernelsAreCountedOnTheirSecondKindOfCoreToo) {
+  aclprofConfig* config = Config({0}, kTypes);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  npusim_totals before = {}, after = {};
+  ASSERT_EQ(npusim::Host::Get().Totals(0, &before), 0);
+  constexpr unsigned kTasks = 30, kBlocks = 24;
+  for (unsigned i = 0; i < kTasks; ++i) {
+    npusim_task task = {};
+    task.stream = 1;
+    task.task_id = static_cast<uint16_t>(i);
+    task.kind = NPUSIM_TASK_MIX_AIC;
+    task.block_dim = kBlocks;
+    task.mix_ratio = 2;
+    task.cycles = 2000 + i;
+    ASSERT_EQ(npusim::Host::Get().Submit(0, task), 0);
+  }
+  ASSERT_EQ(npusim::Host::Get().WaitIdle(0, 20'000'000'000), 0);
+  Run(0, 10);  // kernels of one kind, which have no such records
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  ASSERT_EQ(npusim::Host::Get().Totals(0, &after), 0);
+  const auto prof = ProfDirectories().at(0);
+  const std::string data = Data(prof, "device_0/data/ffts_profile.data.0");
+  uint64_t tasks = 0, blocks = 0, vector_cycles = 0;
+  for (size_t at = 0; at < data.size(); at += sizeof(npuprof_rec_block_pmu)) {
+    npuprof_rec_block_pmu record;
+    std::memcpy(&record, data.data() + at, sizeof record);
+    if (NPUPROF_HEAD_FUNC(record.head) == NPUPROF_FUNC_TASK_PMU) {
+      ++tasks;
+      npuprof_rec_task_pmu whole;
+      std::memcpy(&whole, data.data() + at, sizeof whole);
+      if (whole.ffts_type >> NPUPROF_FFTS_SHIFT == NPUPROF_FFTS_AIV) vector_cycles += whole.cycles;
+      continue;
+    }
+    ASSERT_EQ(NPUPROF_HEAD_FUNC(record.head), NPUPROF_FUNC_BLOCK_PMU);
+    ++blocks;
+    EXPECT_EQ(record.core & 1, 1) << "the second kind of MIX_AIC are vector cores";
+    vector_cycles += record.cycles;
+  }
+  EXPECT_EQ(tasks, kTasks + 10);
+  EXPECT_EQ(blocks, kTasks * kBlocks * 2);
+  EXPECT_EQ(vector_cycles, after.cycles[1] - before.cycles[1]) << "what the model counted";
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(DeviceSession, RingsOfASessionWithEverythingTakeNoMoreThan32MiB) {
+  ASSERT_EQ(Set(ACL_PROF_SYS_HARDWARE_MEM_FREQ, "100"), 0);
+  aclprofConfig* config = Config({0}, kTypes);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  const std::map<std::string, uint64_t> sizes = {
+      {"events", sizeof(npuprof_rec_event)},        {"task_log", sizeof(npuprof_rec_task_log)},
+      {"ts_track", sizeof(npuprof_rec_ts_track)},   {"task_pmu", sizeof(npuprof_rec_task_pmu)},
+      {"block_pmu", sizeof(npuprof_rec_block_pmu)}, {"hbm", sizeof(npuprof_rec_bandwidth)},
+      {"llc", sizeof(npuprof_rec_bandwidth)}};
+  uint64_t bytes = 0, block_rings = 0;
+  const auto manifest = Manifest(ProfDirectories().at(0));
+  for (const auto& ring : manifest["devices"][0]["rings"]) {
+    bytes += ring["slots"].get<uint64_t>() * sizes.at(ring["channel"]);
+    block_rings += ring["channel"] == "block_pmu";
+  }
+  EXPECT_EQ(block_rings, 72u);
+  EXPECT_LE(bytes, uint64_t{32} << 20);
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
 TEST_F(DeviceSession, ADeviceThatIsOpenedLaterJoinsAndAnUnlistedOneDoesNot) {
   aclprofConfig* config = Config({1}, ACL_PROF_TASK_TIME_L0);
   ASSERT_EQ(aclprofStart(config), 0) << Message();

@@ -114,7 +114,9 @@ int npusimLaunch(void* stream, const char* opName, const char* opType, int taskT
   op.block_dim = blockDim;
   op.cycles = cycles;
   op.is_static = false;
-  if (taskType == NPUSIM_OP_MIX_AIC || taskType == NPUSIM_OP_MIX_AIV) op.mix_ratio = 2;
+  // The published data know one block count and a whole ratio of the second core kind to the main one.
+  if (taskType == NPUSIM_OP_MIX_AIC) op.mix_ratio = 2;
+  if (taskType == NPUSIM_OP_MIX_AIV) op.mix_ratio = 1;
   if (taskType == NPUSIM_OP_AI_CPU) op.duration_ns = 1 + cycles * 1000 / Host::Get().settings().core_mhz;
   for (uint64_t i = 0; i < count; i++)
     if (int code = rtLaunchOperator(op, stream); code != ACL_SUCCESS) return code;
