@@ -15,13 +15,16 @@ NAME = r"(?:NPUPROF|NPUSIM)_[A-Z0-9_]+"
 
 
 def read_by_sources(root):
-    """Names that appear as a whole string literal in C and C++, or as a variable in the dev script."""
+    """Names that appear as a whole string literal in C and C++, as a variable in the dev script, or as what
+    the kernel lab asks for."""
     names = set()
     for path in files(root):
         code = path.endswith((".c", ".cc", ".h")) and path.startswith(("libprof/", "tools/", "kmod/"))
-        if code or path == "dev":
+        lab = path.endswith(".py") and path.startswith("tests/kernel/lab/")
+        if code or lab or path == "dev":
+            pattern = rf"\$\{{({NAME})" if path == "dev" else rf'environ.get\("({NAME})"' if lab else rf'"({NAME})"'
             with open(os.path.join(root, path), encoding="utf-8") as f:
-                names |= set(re.findall(rf'"({NAME})"' if code else rf"\$\{{({NAME})", f.read()))
+                names |= set(re.findall(pattern, f.read()))
     return names
 
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machines the lab boots.
+
+`boots`: groups of suites; each group is one boot. `limit`: seconds for one boot, several times what it takes on two
+quiet cores. `patience`: factor on the time a suite may take by the guest's own clock. Timer ticks slip under thread=multi, so rates and losses are asserted only under icount, where time
+counts instructions; there one CPU is all that works, and time races ahead while the guest is idle.
+"""
+
+MULTI = ["-accel", "tcg,thread=multi", "-smp", "2"]
+ICOUNT = ["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-smp", "1"]
+
+CONFIGS = {
+    "debian": {
+        "about": "Debian's kernel, two CPUs",
+        "kernel": "debian", "accel": MULTI, "limit": 240,
+        "boots": [["smoke"]],
+    },
+    "icount": {
+        "about": "one CPU whose time counts instructions: rates and losses",
+        "kernel": "debian", "accel": ICOUNT, "limit": 240, "patience": 20,
+        "boots": [["smoke"]],
+    },
+    "swiotlb": {
+        "about": "all DMA through bounce buffers: a missing sync loses data",
+        "kernel": "debian", "accel": MULTI, "limit": 240,
+        "append": ["swiotlb=force"],
+        "boots": [["smoke"]],
+    },
+    "iommu": {
+        "about": "an emulated Intel IOMMU: a missing or wrong mapping faults",
+        "kernel": "debian", "accel": MULTI, "limit": 240,
+        "machine": ["-M", "q35,kernel-irqchip=off", "-cpu", "qemu64", "-device", "intel-iommu,intremap=on"],
+        "append": ["intel_iommu=on", "iommu.strict=1"],
+        "boots": [["smoke"]],
+    },
+    "pm": {
+        "about": "suspend and resume of devices (pm_test=devices)",
+        "kernel": "debian", "accel": MULTI, "limit": 240,
+        "boots": [["smoke"]],
+    },
+    "debug": {
+        "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",
+        "kernel": "debug", "accel": MULTI, "limit": 900, "memory": 640, "patience": 8,
+        "boots": [["smoke"]],
+    },
+}
+
+# `debug` is reported as skipped, with the reason, where there is no such kernel.
+DEFAULT = ["debian", "icount", "swiotlb", "iommu", "pm", "debug"]
+
+# Builds without a boot.
+BUILDS = {
+    "rt": {"about": "the module against Debian's PREEMPT_RT headers", "kernel": "rt"},
+    "backport": {"about": "the module against the headers of Debian's backported kernel", "kernel": "backport"},
+}

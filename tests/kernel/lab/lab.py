@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel tests in a virtual machine.
+
+usage: lab.py [--build DIR] [--filter TEXT] [--list] [--show-since FILE] [CONFIG...]
+
+Fetches Debian's kernel, builds the module and the NPU for QEMU, boots each configuration and runs its suites.
+Without CONFIG the usual ones. Leaves a report in build/lab/CONFIG: report.txt, report.json, report.xml.
+Exit code: 0 all passed, 1 something failed, 77 nothing failed but whole configurations could not run here.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import time
+
+import boot
+import build
+import kernels
+import report
+import verdict
+from apt import Lock
+from configs import BUILDS, CONFIGS, DEFAULT
+from results import FAILED, PASSED, SKIPPED, Test, of_suite
+from suites import SUITES
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
+
+
+def plan(config, group, pattern, places):
+    """Lines for the guest; with a filter GoogleTest suites run only what fits."""
+    lines = []
+    for name in group:
+        suite = SUITES[name]
+        command = suite.command.format(**places)
+        if pattern:
+            command = f"export GTEST_FILTER='*{pattern}*' LAB_FILTER='{pattern}'; {command}"
+        lines.append(f"{name}\t{suite.seconds * config.get('patience', 1)}\t{command}\n")
+    return "".join(lines)
+
+
+def judge(name, group, outcome, directory):
+    """Tests of one boot: those of its suites, and what only the host can see."""
+    results = os.path.join(directory, "results")
+    tests = []
+    died = verdict.died_in(outcome.console)
+    for suite in group:
+        tests += of_suite(name, suite, results)
+    for complaint in verdict.complaints(outcome.console):
+        tests.append(Test(name, complaint.suite or "boot", "kernel-log", FAILED, 0, "\n".join(complaint.lines)))
+    leaks = os.path.join(results, "kmemleak")
+    if os.path.exists(leaks):
+        with open(leaks, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        tests.append(Test(name, "boot", "kmemleak", FAILED if text else PASSED, 0, text[:4000]))
+    if outcome.ended:
+        last = "\n".join(outcome.console.splitlines()[-40:])
+        tests.append(Test(name, died or "boot", "ends", FAILED, outcome.seconds, f"{outcome.ended}\n{last}"))
+    else:
+        tests.append(Test(name, "boot", "ends", PASSED, outcome.seconds))
+    return tests
+
+
+def run_boots(name, config, kernel, work, places, args):
+    device = None
+    if not config.get("bare"):
+        device = build.qemu_device(TREE, work, kernel.arch)
+    places = dict(places, module=build.module(TREE, work, kernel))
+    tests = []
+    for number, group in enumerate(config["boots"]):
+        directory = os.path.join(work, name, f"boot{number}")
+        shutil.rmtree(directory, ignore_errors=True)
+        os.makedirs(os.path.join(directory, "results"))
+        with open(os.path.join(directory, "results", "plan"), "w", encoding="utf-8") as f:
+            f.write(plan(config, group, args.filter, places))
+        outcome = boot.boot(kernel, directory, TREE, config, device, config["limit"])
+        tests += judge(name, group, outcome, directory)
+    return tests
+
+
+def run_config(name, args, work):
+    """Runs one configuration, writes its report and returns its tests."""
+    begin = time.monotonic()
+    config = CONFIGS.get(name) or BUILDS[name]
+    facts = {"about": config["about"], "kernel": None}
+    places = {"build": args.build, "here": os.path.dirname(HERE), "tree": TREE}
+    try:
+        with Lock(work):
+            kernel = kernels.get(config["kernel"], work, TREE)
+            facts["kernel"] = kernel.version
+            if name in BUILDS:
+                build.module(TREE, work, kernel)
+                tests = [Test(name, "build", "npuprof.ko", PASSED, time.monotonic() - begin)]
+            else:
+                tests = run_boots(name, config, kernel, work, places, args)
+    except kernels.Unavailable as why:
+        tests = [Test(name, "lab", "available", SKIPPED, 0, str(why))]
+    except build.BuildError as why:
+        tests = [Test(name, "build", "builds", FAILED, 0, str(why))]
+    facts["seconds"] = time.monotonic() - begin
+    directory = os.path.join(work, name)
+    os.makedirs(directory, exist_ok=True)
+    report.write(directory, name, tests, facts)
+    print("\n".join(report.lines(tests)))
+    print(f"== {report.summary(name, tests, facts['seconds'])} (kernel {facts['kernel']}, {config['about']})\n",
+          flush=True)
+    return tests
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev lab", description="kernel tests in a virtual machine")
+    parser.add_argument("configs", nargs="*", metavar="CONFIG", help=", ".join([*CONFIGS, *BUILDS]))
+    parser.add_argument("--build", default=os.path.join(TREE, "build", "release"), help="build tree with the programs")
+    parser.add_argument("--filter", help="only tests whose name contains this")
+    parser.add_argument("--list", action="store_true", help="say what the configurations are")
+    parser.add_argument("--show-since", metavar="FILE", help="run nothing; sum up the reports newer than FILE")
+    args = parser.parse_args()
+    args.build = os.path.abspath(args.build)
+    work = os.path.join(TREE, "build", "lab")
+    if args.show_since:
+        report.show(work, os.stat(args.show_since).st_mtime)
+        return 0
+    if args.list:
+        for name, config in {**CONFIGS, **BUILDS}.items():
+            print(f"{name:<10} {config['about']}")
+        return 0
+    for name in args.configs:
+        if name not in CONFIGS and name not in BUILDS:
+            parser.error(f"there is no configuration '{name}'; there are {', '.join([*CONFIGS, *BUILDS])}")
+    # So that a boot in progress ends with the lab.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    os.makedirs(work, exist_ok=True)
+    tests, unavailable = [], False
+    for name in args.configs or DEFAULT:
+        got = run_config(name, args, work)
+        unavailable |= all(t.result == SKIPPED for t in got)
+        tests += got
+    if any(t.result == FAILED for t in tests):
+        return 1
+    return 77 if unavailable else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab's judgement can fail: each kind of trouble is put before it and must be found."""
+
+import io
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import boot
+import initramfs
+import lab
+import results
+import verdict
+from results import FAILED, PASSED, SKIPPED
+
+QUIET = """[    1.0] WARNING: of the boot itself, before the lab
+[    5.9] lab: begin
+[    6.0] lab: suite smoke
+[    8.1] npuprof: loading out-of-tree module taints kernel.
+[    8.2] npuprof_conform[210]: segfault at 7f3 ip 55d error 7 in npuprof_conformance[55d+1000]
+[    8.3] lab: suite conformance
+{}
+[    9.0] lab: end
+[    9.1] lab: done
+"""
+
+COMPLAINTS = [
+    "[    8.4] WARNING: CPU: 1 PID: 220 at kernel/irq/manage.c:2005 free_irq+0x1/0x2",
+    "[    8.4] BUG: KASAN: slab-use-after-free in npuprof_poll+0x10/0x20 [npuprof]",
+    "[    8.4] BUG: sleeping function called from invalid context at mm/slab.h:1",
+    "[    8.4] WARNING: possible circular locking dependency detected",
+    "[    8.4] rcu: INFO: rcu_preempt self-detected stall on CPU",
+    "[    8.4] watchdog: BUG: soft lockup - CPU#0 stuck for 26s! [npuprof:1]",
+    "[    8.4] INFO: task npuprof:220 blocked for more than 120 seconds.",
+    "[    8.4] DMA-API: refnpu 0000:00:03.0: device driver frees DMA memory with wrong function",
+    "[    8.4] kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
+    "[    8.4] UBSAN: shift-out-of-bounds in npuprof.c:10:3",
+    "[    8.4] DMAR: [DMA Write NO_PASID] Request device [00:03.0] fault addr 0x1000",
+    "[    8.4] refcount_t: underflow; use-after-free.",
+    "[    8.4] ODEBUG: free active (active state 0) object type: hrtimer",
+    "[    8.4] irq 24: nobody cared (try booting with the \"irqpoll\" option)",
+    "[    8.4] list_add corruption. prev->next should be next",
+    "[    8.4] Kernel panic - not syncing: x",
+    "[    8.4] Unable to handle kernel paging request at virtual address ffff",
+]
+
+
+class Kernel(unittest.TestCase):
+    def test_a_quiet_log_is_no_complaint(self):
+        self.assertEqual(verdict.complaints(QUIET.format("[    8.4] refnpu: probed")), [])
+
+    def test_each_kind_of_complaint_is_found_and_laid_to_its_suite(self):
+        for line in COMPLAINTS:
+            with self.subTest(line):
+                found = verdict.complaints(QUIET.format(line + "\n[    8.5] Call Trace:"))
+                self.assertEqual([c.suite for c in found], ["conformance"])
+                self.assertEqual(found[0].lines[0], line)
+                self.assertIn("Call Trace", found[0].lines[1])
+
+    def test_who_ran_when_the_guest_died(self):
+        self.assertIsNone(verdict.died_in(QUIET))
+        self.assertEqual(verdict.died_in(QUIET.split("[    9.0]")[0]), "conformance")
+
+    def test_a_crash_that_ends_quietly_is_no_success(self):
+        self.assertIsNone(boot.code_of(0, QUIET))   # panic=-1 and -no-reboot
+        self.assertEqual(boot.code_of(1, QUIET), 0)
+        self.assertEqual(boot.code_of(201, QUIET), 100)
+        self.assertEqual(boot.code_of(0, "lab: RESULT 0\n"), 0)
+
+
+class Suites(unittest.TestCase):
+    GTEST = """[==========] Running 3 tests
+[ RUN      ] Ring.A/0
+[       OK ] Ring.A/0 (12 ms)
+[ RUN      ] Ring.B
+x.cc:3: Failure
+[  FAILED  ] Ring.B, where GetParam() = 1 (1500 ms)
+[ RUN      ] Ring.C
+x.cc:9: Skipped
+the backend has none
+[  SKIPPED ] Ring.C (0 ms)
+[  FAILED  ] Ring.B, where GetParam() = 1
+"""
+
+    def test_googletest_output(self):
+        tests = results.parse("debian", "s", self.GTEST)
+        self.assertEqual([(t.name, t.result, t.seconds) for t in tests],
+                         [("Ring.A/0", PASSED, 0.012), ("Ring.B", FAILED, 1.5), ("Ring.C", SKIPPED, 0)])
+        self.assertIn("x.cc:3", tests[1].text)
+        self.assertIn("the backend has none", tests[2].text)
+
+    def test_one_that_never_ended_failed(self):
+        tests = results.parse("debian", "s", "[ RUN      ] Ring.D\nhalf a line")
+        self.assertEqual([(t.name, t.result) for t in tests], [("Ring.D", FAILED)])
+
+    def test_plain_output(self):
+        tests = results.parse("debian", "s", "ok a (5 ms)\nit says why\nnot ok b.c\nskip d: no perf here\n")
+        self.assertEqual([(t.name, t.result, t.text) for t in tests],
+                         [("a", PASSED, ""), ("b.c", FAILED, "it says why"), ("d", SKIPPED, "no perf here")])
+
+    def judged(self, log, code):
+        with tempfile.TemporaryDirectory() as directory:
+            for name, text in (("s.log", log), ("s.rc", code)):
+                if text is not None:
+                    with open(os.path.join(directory, name), "w", encoding="utf-8") as f:
+                        f.write(text)
+            return [(t.name, t.result) for t in results.of_suite("debian", "s", directory)]
+
+    def test_the_exit_code_counts_even_if_every_test_passed(self):
+        self.assertEqual(self.judged("ok a\n", "0 10\n"), [("a", PASSED)])
+        self.assertEqual(self.judged("ok a\n", "3 10\n"), [("a", PASSED), ("suite", FAILED)])
+        self.assertEqual(self.judged("ok a\n", "124 10\n"), [("a", PASSED), ("suite", FAILED)])
+
+    def test_a_suite_without_a_test_or_an_end_failed(self):
+        self.assertEqual(self.judged("", "0 10\n"), [("suite", FAILED)])
+        self.assertEqual(self.judged("ok a\n", None), [("a", PASSED), ("suite", FAILED)])
+        self.assertEqual(self.judged(None, None), [("suite", FAILED)])
+
+    def test_a_boot_that_did_not_end_fails(self):
+        with tempfile.TemporaryDirectory() as directory:
+            tests = lab.judge("debian", [], boot.Outcome("it hung", 240, QUIET.split("[    9.0]")[0]), directory)
+        self.assertEqual([(t.suite, t.result) for t in tests], [("conformance", FAILED)])
+
+
+class Initramfs(unittest.TestCase):
+    def test_modules_come_after_what_they_need_and_built_in_ones_not_at_all(self):
+        with tempfile.TemporaryDirectory() as modules:
+            with open(os.path.join(modules, "modules.dep"), "w", encoding="utf-8") as f:
+                f.write("k/9p.ko: k/9pnet.ko k/netfs.ko\nk/9pnet.ko:\nk/netfs.ko:\nk/x.ko.xz: k/9pnet.ko\n")
+            with open(os.path.join(modules, "modules.builtin"), "w", encoding="utf-8") as f:
+                f.write("kernel/virtio.ko\n")
+            order = initramfs.module_order(modules, ["9p", "virtio", "x"])
+            self.assertEqual([os.path.basename(p) for p in order], ["netfs.ko", "9pnet.ko", "9p.ko", "x.ko.xz"])
+            with self.assertRaisesRegex(LookupError, "no module y"):
+                initramfs.module_order(modules, ["y"])
+
+    def test_archive_is_aligned_and_ends(self):
+        out = io.BytesIO()
+        cpio = initramfs.Cpio(out)
+        cpio.regular("a", b"12345")
+        cpio.close()
+        data = out.getvalue()
+        self.assertEqual(len(data) % 4, 0)
+        self.assertEqual(data.count(b"070701"), 2)
+        self.assertIn(b"TRAILER!!!", data)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges what the kernel said: every complaint of the kernel about itself is a failure, whoever ran at that time."""
+
+import re
+
+# What a kernel prints when something is wrong with it. A pattern may fit in the middle of a line.
+COMPLAINTS = [
+    r"\bBUG: ", r"\bBUG at ", r"\bWARNING: ", r"\bOops\b", r"general protection fault", r"Kernel panic",
+    r"kernel BUG", r"Unable to handle kernel", r"Internal error:", r"divide error:", r"stack segment:",
+    r"UBSAN: ", r"KASAN: ", r"KCSAN: ", r"KFENCE: ",
+    r"INFO: (possible|inconsistent|trying|rcu|task) ", r"possible (circular|recursive|irq lock)",
+    r"inconsistent lock state", r"suspicious RCU usage", r"[Ii]nvalid wait context", r"held lock freed",
+    r"lock held when returning to user space", r"bad unlock balance",
+    r"rcu:? .*(stall|self-detected)", r"(soft|hard) lockup", r"blocked for more than \d+ seconds",
+    r"sleeping function called from invalid context", r"scheduling while atomic",
+    r"DMA-API: .*(device driver|failed|not freed|error)", r"kmemleak: \d+ new suspected", r"ODEBUG: ",
+    r"refcount_t: ", r"list_(add|del) corruption", r"nobody cared", r"DMAR: .*(fault|DRHD: handling fault)",
+    r"kobject: .*(tried to init|does not have a release)", r"Slab .*(corrupt|Poison)", r"double free",
+    r"Device '.*' does not have a release\(\) function", r"Unbalanced (enable|runtime PM)", r"unpoisoned",
+    r"genirq: Flags mismatch", r"Trying to (free|vfree)", r"Freed in ", r"Object already free",
+    r"page allocation failure", r"Bad page (state|map)", r"BUG_ON",
+    r"preempt_count", r"softirq: huh", r"Runtime PM usage count underflow",
+]
+PATTERN = re.compile("|".join(COMPLAINTS))
+
+# Not about the kernel's health although a pattern fits.
+HARMLESS = [
+    r"lab: ",                              # our own marks
+    r"Spectre|Meltdown|MDS|Mitigation|RETBleed|Speculative|Register File Data",  # of the emulated CPU
+    r"DMAR: (Host address width|DRHD base|IOMMU enabled|Intel|No|dmar|RMRR|ATSR|Disable|IOMMU feature)",
+    r"DMA-API: (preallocated|debugging enabled|memory usage)",
+]
+HARMLESS_PATTERN = re.compile("|".join(HARMLESS))
+
+BEGIN = "lab: begin"
+SUITE = re.compile(r"lab: suite (\S+)")
+
+
+class Complaint:
+    def __init__(self, suite, lines):
+        self.suite = suite    # suite that ran, or None
+        self.lines = lines    # the complaint and what followed it
+
+
+def complaints(console, context=30, limit=20):
+    """What the kernel complained about after the lab's first mark. A kernel that dies before it is noticed by
+    the boot's own outcome, and a debug kernel's warnings about its own boot are none of ours."""
+    lines = console.splitlines()
+    found, suite, begun, skip_until = [], None, False, 0
+    for number, line in enumerate(lines):
+        if BEGIN in line:
+            begun = True
+        hit = SUITE.search(line)
+        if hit:
+            suite = hit.group(1)
+        if not begun or number < skip_until or HARMLESS_PATTERN.search(line) or not PATTERN.search(line):
+            continue
+        # One report of the kernel has many lines that fit; the first is enough to count it.
+        end = number + 1
+        while end < len(lines) and end < number + context and "lab: suite" not in lines[end]:
+            end += 1
+        skip_until = end
+        found.append(Complaint(suite, lines[number:end]))
+        if len(found) == limit:
+            break
+    return found
+
+
+def died_in(console):
+    """The suite that was running when the console ended, or None if the last mark is the end."""
+    suite = None
+    for line in console.splitlines():
+        hit = SUITE.search(line)
+        if hit:
+            suite = hit.group(1)
+        if "lab: end" in line:
+            suite = None
+    return suite
