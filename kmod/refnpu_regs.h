@@ -25,6 +25,7 @@
 #define REFNPU_COUNTERS		8
 #define REFNPU_COUNTER_BITS	32
 #define REFNPU_CYCLE_BITS	48
+#define REFNPU_EVENT_LIMIT	0x800	/* numbers of events are below this */
 
 /* --- Identity and capabilities, read-only --------------------------------------------------------------- */
 #define REFNPU_ID		0x000	/* REFNPU_ID_VALUE */

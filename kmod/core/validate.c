@@ -141,7 +141,7 @@ static int check_events(const __u16 *events, unsigned int count, enum npuprof_co
 				return -EINVAL;
 	}
 	for (i = 0; i < count; i++)
-		if (!device->event_known(kind, events[i]))
+		if (!device->event_known(device, kind, events[i]))
 			return -EOPNOTSUPP;
 	return 0;
 }

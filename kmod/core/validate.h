@@ -77,11 +77,12 @@ int npc_check_query(const struct npuprof_query *query);
 /**
  * struct npc_device - what requests are checked against
  * @caps: the device's answer to NPUPROF_IOC_QUERY
- * @event_known: true if cores of this kind can count the event
+ * @event_known: true if cores of this kind can count the event; @device is the structure itself
  */
 struct npc_device {
 	const struct npuprof_query *caps;
-	bool (*event_known)(enum npuprof_core_kind kind, __u16 event);
+	bool (*event_known)(const struct npc_device *device, enum npuprof_core_kind kind,
+			    __u16 event);
 };
 
 /**

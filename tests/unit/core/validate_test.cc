@@ -11,7 +11,7 @@
 
 namespace {
 
-bool Known(npuprof_core_kind kind, uint16_t event) {
+bool Known(const npc_device*, npuprof_core_kind kind, uint16_t event) {
   return kind == NPUPROF_CORE_CUBE ? event < 0x500 : event < 0x80;
 }
 

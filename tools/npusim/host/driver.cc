@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kChipA2 = 5;
 
-bool EventKnown(npuprof_core_kind, __u16 event) {
+bool EventKnown(const npc_device*, npuprof_core_kind, __u16 event) {
   return npusim_model_event_known(event) != 0;
 }
 

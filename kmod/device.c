@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One NPU: its number, its character device, its end. */
+#include <linux/fs.h>
+#include <linux/idr.h>
+#include <linux/pm_runtime.h>
+#include <linux/slab.h>
+
+#include "device.h"
+#include "module.h"
+#include "session.h"
+
+static DEFINE_IDA(npuprof_ids);
+
+static bool npuprof_event_known(const struct npc_device *checks, enum npuprof_core_kind kind,
+				__u16 event)
+{
+	struct npuprof_device *npu = container_of(checks, struct npuprof_device, checks);
+
+	return npu->ops->event_known(npu, kind, event);
+}
+
+static void npuprof_device_release(struct device *dev)
+{
+	struct npuprof_device *npu = container_of(dev, struct npuprof_device, dev);
+
+	ida_free(&npuprof_ids, npu->id);
+	put_device(dev->parent);
+	kfree(npu->core_owner);
+	mutex_destroy(&npu->mutex);
+	npu->ops->release(npu);
+}
+
+static void npuprof_gone_work(struct work_struct *work)
+{
+	struct npuprof_device *npu = container_of(work, struct npuprof_device, gone_work);
+
+	mutex_lock(&npu->mutex);
+	npuprof_sessions_remove(npu, false);
+	mutex_unlock(&npu->mutex);
+}
+
+/**
+ * npuprof_device_init() - begin with a device
+ * @npu: zeroed, embedded in the driver's structure
+ * @parent: the hardware
+ * @ops: operations of its driver
+ *
+ * Return: 0, or a negative errno, and then the driver still owns the memory. After success the
+ * structure is freed through @ops->release by put_device(&npu->dev).
+ */
+int npuprof_device_init(struct npuprof_device *npu, struct device *parent,
+			const struct npuprof_pmu_ops *ops)
+{
+	npu->id = ida_alloc_max(&npuprof_ids, NPUPROF_DEVICES_MAX - 1, GFP_KERNEL);
+	if (npu->id < 0)
+		return npu->id;
+	npu->ops = ops;
+	mutex_init(&npu->mutex);
+	raw_spin_lock_init(&npu->lock);
+	INIT_LIST_HEAD(&npu->sessions);
+	INIT_WORK(&npu->gone_work, npuprof_gone_work);
+	npu->checks.caps = &npu->caps;
+	npu->checks.event_known = npuprof_event_known;
+
+	device_initialize(&npu->dev);
+	npu->dev.class = npuprof_class;
+	/* Kept beyond cdev_device_del(): open files ask the parent for power. */
+	npu->dev.parent = get_device(parent);
+	npu->dev.devt = MKDEV(MAJOR(npuprof_devt), npu->id);
+	npu->dev.release = npuprof_device_release;
+	return 0;
+}
+
+/**
+ * npuprof_device_add() - let users open the device
+ * @npu: initialised, with @caps filled in as far as the device decides
+ *
+ * Return: 0 or a negative errno.
+ */
+int npuprof_device_add(struct npuprof_device *npu)
+{
+	int err;
+
+	npu->core_owner = kcalloc(npuprof_cores(npu), sizeof(*npu->core_owner), GFP_KERNEL);
+	if (!npu->core_owner)
+		return -ENOMEM;
+	npu->caps.size = sizeof(npu->caps);
+	npu->caps.abi_major = NPUPROF_ABI_MAJOR;
+	npu->caps.abi_minor = NPUPROF_ABI_MINOR;
+	npu->caps.device_id = npu->id;
+	npu->caps.device_flags |= NPUPROF_DEVICE_OVERWRITE;
+	npu->caps.min_period_ns = NPUPROF_PERIOD_MIN_NS;
+	npu->caps.max_period_ns = NPUPROF_PERIOD_MAX_NS;
+	npu->caps.max_data_bytes = NPUPROF_DATA_MAX;
+	npu->caps.record_formats = NPUPROF_RECORDS_VERSION;
+
+	err = dev_set_name(&npu->dev, "npuprof%d", npu->id);
+	if (err)
+		return err;
+	cdev_init(&npu->cdev, &npuprof_fops);
+	npu->cdev.owner = THIS_MODULE;
+	return cdev_device_add(&npu->cdev, &npu->dev);
+}
+
+/**
+ * npuprof_device_del() - the driver is being unbound
+ * @npu: device
+ *
+ * Afterwards no operation of the driver is called any more. Open files stay valid, without a
+ * device.
+ */
+void npuprof_device_del(struct npuprof_device *npu)
+{
+	cdev_device_del(&npu->cdev, &npu->dev);
+	mutex_lock(&npu->mutex);
+	npuprof_sessions_remove(npu, true);
+	mutex_unlock(&npu->mutex);
+	cancel_work_sync(&npu->gone_work);
+}
+
+/**
+ * npuprof_device_lost() - the device no longer answers
+ * @npu: device
+ *
+ * Context: any; to be called once.
+ */
+void npuprof_device_lost(struct npuprof_device *npu)
+{
+	schedule_work(&npu->gone_work);
+}
+
+/**
+ * npuprof_device_pause() - the device is about to lose its state: suspend or reset
+ * @npu: device
+ *
+ * What it holds is published, and it is left alone until npuprof_device_resume().
+ */
+void npuprof_device_pause(struct npuprof_device *npu)
+{
+	mutex_lock(&npu->mutex);
+	npuprof_sessions_pause(npu);
+	mutex_unlock(&npu->mutex);
+}
+
+/**
+ * npuprof_device_resume() - the device is back and knows nothing
+ * @npu: device
+ *
+ * Running sessions go on in a new epoch.
+ */
+void npuprof_device_resume(struct npuprof_device *npu)
+{
+	mutex_lock(&npu->mutex);
+	npuprof_sessions_resume(npu);
+	mutex_unlock(&npu->mutex);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One NPU and its character device.
+ *
+ * Locks, outermost first:
+ *
+ *   mmap_lock
+ *     npuprof_device.mutex	sessions and their state, programming of the device
+ *       npuprof_session.poll_lock	rings that the device writes, around DMA syncs
+ *         npuprof_device.lock	producers of all rings, what interrupts and timers look at, owners
+ *
+ * A reference to runtime power management of the parent is taken before the mutex.
+ */
+#ifndef NPUPROF_DEVICE_H
+#define NPUPROF_DEVICE_H
+
+#include <linux/atomic.h>
+#include <linux/cdev.h>
+#include <linux/device.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "core/validate.h"
+#include "npuprof.h"
+#include "pmu.h"
+
+/*
+ * Longest stretch of work with interrupts off, and how many times as long other work then has the
+ * CPU.
+ */
+#define NPUPROF_SLOT_NS		(50 * NSEC_PER_USEC)
+#define NPUPROF_PAUSE_RATIO	3
+
+/**
+ * struct npuprof_account - what is done on behalf of a session, or of the driver itself
+ * @interrupts: interrupts taken
+ * @reads: register reads
+ * @writes: register writes
+ * @busy_ns: time spent in interrupts, timers and requests
+ */
+struct npuprof_account {
+	atomic64_t interrupts;
+	atomic64_t reads;
+	atomic64_t writes;
+	atomic64_t busy_ns;
+};
+
+/**
+ * struct npuprof_device - one NPU
+ * @dev: device of the class; its reference count is that of the structure
+ * @cdev: character device
+ * @ops: driver of this kind of NPU
+ * @id: number in /dev/npuprof<N>
+ * @caps: answer to NPUPROF_IOC_QUERY
+ * @checks: what requests are checked against
+ * @mutex: see above
+ * @sessions: open sessions; changed under both mutex and lock
+ * @lock: see above
+ * @gone: the device is not there any more; set under both mutex and lock
+ * @paused: the device is suspended or being reset; set under both mutex and lock
+ * @window_owner: session that records tasks; under @lock like the next two
+ * @channel_owner: session that samples a unit, by channel
+ * @core_owner: session that samples a core, by number, matrix cores first
+ * @self: account of what is done for no session
+ * @gone_work: takes leave of a device that was found missing
+ */
+struct npuprof_device {
+	struct device dev;
+	struct cdev cdev;
+	const struct npuprof_pmu_ops *ops;
+	int id;
+	struct npuprof_query caps;
+	struct npc_device checks;
+
+	struct mutex mutex; /* sessions and their state */
+	struct list_head sessions;
+	raw_spinlock_t lock; /* producers, owners, what interrupts see */
+	bool gone;
+	bool paused;
+	struct npuprof_session *window_owner;
+	struct npuprof_session *channel_owner[NPUPROF_CHANNEL_COUNT];
+	struct npuprof_session **core_owner;
+	struct npuprof_account self;
+	struct work_struct gone_work;
+};
+
+int npuprof_device_init(struct npuprof_device *npu, struct device *parent,
+			const struct npuprof_pmu_ops *ops);
+int npuprof_device_add(struct npuprof_device *npu);
+void npuprof_device_del(struct npuprof_device *npu);
+void npuprof_device_lost(struct npuprof_device *npu);
+void npuprof_device_pause(struct npuprof_device *npu);
+void npuprof_device_resume(struct npuprof_device *npu);
+
+static inline unsigned int npuprof_cores(const struct npuprof_device *npu)
+{
+	return npu->caps.cube_cores + npu->caps.vector_cores;
+}
+
+#endif /* NPUPROF_DEVICE_H */

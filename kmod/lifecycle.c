@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What ends or interrupts sessions from outside: closing, removal, suspend, reset. */
+#include <linux/ktime.h>
+#include <linux/pm_runtime.h>
+
+#include "session.h"
+
+static void npuprof_forget_claims(struct npuprof_session *session)
+{
+	struct npuprof_device *npu = session->npu;
+	unsigned int i;
+
+	lockdep_assert_held(&npu->lock);
+	if (npu->window_owner == session)
+		npu->window_owner = NULL;
+	for (i = 0; i < NPUPROF_CHANNEL_COUNT; i++)
+		if (npu->channel_owner[i] == session)
+			npu->channel_owner[i] = NULL;
+	for (i = 0; i < npuprof_cores(npu); i++)
+		if (npu->core_owner[i] == session)
+			npu->core_owner[i] = NULL;
+}
+
+static void npuprof_drop_power(struct npuprof_session *session)
+{
+	if (session->powered)
+		pm_runtime_put(session->npu->dev.parent);
+	session->powered = false;
+}
+
+/**
+ * npuprof_session_release() - give back all hardware; the process that opened the file is done
+ * with it
+ * @session: session; its rings stay, and whoever still holds the file can look at them
+ */
+void npuprof_session_release(struct npuprof_session *session)
+{
+	struct npuprof_device *npu = session->npu;
+	unsigned long flags;
+
+	mutex_lock(&npu->mutex);
+	if (npuprof_session_active(session) && !npu->gone) {
+		npuprof_timers_stop(session);
+		if (!session->paused) {
+			npu->ops->close(session, &session->stop);
+			npu->ops->publish(session, true);
+			npu->ops->disarm(session);
+		}
+		npuprof_drop_power(session);
+	}
+	flags = npuprof_lock(npu);
+	npuprof_forget_claims(session);
+	if (session->state != NPUPROF_SESSION_CLOSED && !npu->gone)
+		npuprof_set_ring_states(session, NPUPROF_RING_STOPPED);
+	session->state = NPUPROF_SESSION_CLOSED;
+	session->wake = true;
+	npuprof_send_wakeup(session);
+	npuprof_unlock(npu, flags);
+	mutex_unlock(&npu->mutex);
+}
+
+static void npuprof_end_of_device(struct npuprof_session *session)
+{
+	struct npuprof_rec_event event;
+
+	lockdep_assert_held(&session->npu->lock);
+	npc_event_epoch(&event, ++session->epoch, NPUPROF_LOSS_REMOVED, 0);
+	npuprof_emit(session, &event, 0);
+	npuprof_close_gaps(session);
+	npuprof_set_ring_states(session, NPUPROF_RING_GONE);
+	session->clock_event_ns = NPC_TIME_NEVER;
+	session->latency_ns = NPC_TIME_NEVER;
+	npuprof_wake_reader(session);
+	npuprof_send_wakeup(session);
+}
+
+/**
+ * npuprof_sessions_remove() - the device goes, or is found to have gone
+ * @npu: device; npuprof_device.mutex is held
+ * @present: it still answers
+ */
+void npuprof_sessions_remove(struct npuprof_device *npu, bool present)
+{
+	struct npuprof_session *session;
+	unsigned long flags;
+
+	lockdep_assert_held(&npu->mutex);
+	if (npu->gone)
+		return;
+	list_for_each_entry(session, &npu->sessions, node) {
+		if (!npuprof_session_active(session))
+			continue;
+		npuprof_timers_stop(session);
+		if (!session->paused) {
+			if (present)
+				npu->ops->task_counts(session);
+			/* What the device wrote to memory before it went is all there. */
+			npu->ops->publish(session, true);
+			npu->ops->disarm(session);
+		}
+		npuprof_drop_power(session);
+	}
+	flags = npuprof_lock(npu);
+	WRITE_ONCE(npu->gone, true);
+	list_for_each_entry(session, &npu->sessions, node)
+		npuprof_end_of_device(session);
+	npuprof_unlock(npu, flags);
+}
+
+/**
+ * npuprof_sessions_pause() - the device is about to lose its state
+ * @npu: device; npuprof_device.mutex is held
+ *
+ * Saves what can be saved.
+ */
+void npuprof_sessions_pause(struct npuprof_device *npu)
+{
+	struct npuprof_session *session;
+	unsigned long flags;
+
+	lockdep_assert_held(&npu->mutex);
+	if (npu->gone || npu->paused)
+		return;
+	list_for_each_entry(session, &npu->sessions, node) {
+		if (!npuprof_session_active(session))
+			continue;
+		npuprof_timers_stop(session);
+		session->unfinished = npu->ops->unfinished(session);
+		npu->ops->publish(session, true);
+		npuprof_sampler_rest(session);
+		npu->ops->task_counts(session);
+		session->started_before = session->tasks_started;
+		session->ended_before = session->tasks_ended;
+		flags = npuprof_lock(npu);
+		session->last_clock = npu->ops->clock(session);
+		npuprof_unlock(npu, flags);
+		npu->ops->disarm(session);
+		npuprof_sampler_free(session);
+		session->paused = true;
+	}
+	/* From here on, interrupts find nobody at home. */
+	flags = npuprof_lock(npu);
+	npu->paused = true;
+	npuprof_unlock(npu, flags);
+}
+
+static void npuprof_new_epoch(struct npuprof_session *session)
+{
+	struct npuprof_device *npu = session->npu;
+	struct npuprof_rec_event event;
+	unsigned int i;
+	u64 clock;
+
+	lockdep_assert_held(&npu->lock);
+	++session->epoch;
+	for (i = 0; i < session->ring_count; i++) {
+		struct npuprof_ring *ring = session->rings[i];
+
+		/* Tasks that ran will never end: their second records are missing. */
+		if (ring->config.channel == NPUPROF_CHANNEL_TASK_LOG)
+			npc_ring_lose(&ring->producer, NPUPROF_LOSS_RESET, session->unfinished,
+				      session->last_clock, session->last_clock);
+		npc_ring_close_gaps(&ring->producer);
+		npc_ring_set_epoch(&ring->producer, session->epoch);
+	}
+	clock = npu->ops->clock(session);
+	npc_event_epoch(&event, session->epoch, NPUPROF_LOSS_RESET, clock);
+	npuprof_emit(session, &event, clock);
+	npuprof_wake_reader(session);
+}
+
+/* A session that cannot go on ends here; its rings keep what they have. */
+static void npuprof_give_up(struct npuprof_session *session, int err)
+{
+	struct npuprof_device *npu = session->npu;
+	unsigned long flags;
+
+	dev_err(&npu->dev, "a session could not be resumed: error %d\n", err);
+	npu->ops->disarm(session);
+	npuprof_sampler_free(session);
+	npuprof_drop_power(session);
+	flags = npuprof_lock(npu);
+	session->state = NPUPROF_SESSION_STOPPED;
+	npuprof_set_ring_states(session, NPUPROF_RING_STOPPED);
+	npuprof_unlock(npu, flags);
+}
+
+/**
+ * npuprof_sessions_resume() - the device is back, without any state
+ * @npu: device; npuprof_device.mutex is held
+ */
+void npuprof_sessions_resume(struct npuprof_device *npu)
+{
+	struct npuprof_session *session;
+	struct npuprof_control control;
+	unsigned long flags;
+	int err;
+
+	lockdep_assert_held(&npu->mutex);
+	if (npu->gone || !npu->paused)
+		return;
+	flags = npuprof_lock(npu);
+	npu->paused = false;
+	npuprof_unlock(npu, flags);
+	list_for_each_entry(session, &npu->sessions, node) {
+		if (!session->paused)
+			continue;
+		session->paused = false;
+		/* Closed meanwhile. */
+		if (!npuprof_session_active(session))
+			continue;
+		flags = npuprof_lock(npu);
+		npuprof_new_epoch(session);
+		npuprof_send_wakeup(session);
+		npuprof_unlock(npu, flags);
+		if (session->state != NPUPROF_SESSION_RUNNING)
+			continue;
+		/*
+		 * A queue would begin again with record 0; over registers the ring simply goes on.
+		 */
+		err = npu->ops->arm(session, true);
+		if (err) {
+			npuprof_give_up(session, err);
+			continue;
+		}
+		npu->ops->open(session, &control);
+		npuprof_timers_start(session);
+	}
+}

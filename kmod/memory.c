@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Pages of rings: allocation, accounting per user, mapping. */
+#include <linux/capability.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "memory.h"
+#include "module.h"
+
+/**
+ * npuprof_pages_free() - give pages back
+ * @pages: pages, or a zeroed structure; user mappings of them keep those that they show
+ */
+void npuprof_pages_free(struct npuprof_pages *pages)
+{
+	unsigned int i;
+
+	vunmap(pages->address);
+	for (i = 0; i < pages->count; i++)
+		put_page(pages->pages[i]);
+	kvfree(pages->pages);
+	memset(pages, 0, sizeof(*pages));
+}
+
+/**
+ * npuprof_pages_alloc() - zeroed memory for the driver and user space
+ * @pages: filled
+ * @bytes: at least so many, not 0
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -ENOMEM, or -EINTR if the caller was killed meanwhile.
+ */
+int npuprof_pages_alloc(struct npuprof_pages *pages, u64 bytes)
+{
+	unsigned int count = DIV_ROUND_UP_ULL(bytes, PAGE_SIZE);
+	int err = -ENOMEM;
+
+	memset(pages, 0, sizeof(*pages));
+	pages->pages = kvcalloc(count, sizeof(*pages->pages), GFP_KERNEL_ACCOUNT);
+	if (!pages->pages)
+		return -ENOMEM;
+	while (pages->count < count) {
+		struct page *page;
+
+		if (fatal_signal_pending(current)) {
+			err = -EINTR;
+			goto fail;
+		}
+		page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+		if (!page)
+			goto fail;
+		pages->pages[pages->count++] = page;
+		cond_resched();
+	}
+	pages->address = vmap(pages->pages, count, VM_MAP, PAGE_KERNEL);
+	if (pages->address)
+		return 0;
+fail:
+	npuprof_pages_free(pages);
+	return err;
+}
+
+/**
+ * npuprof_pages_insert() - map pages into user space
+ * @vma: mapping that is being set up
+ * @address: where the next page goes; moved on
+ * @pages: as many of them are mapped as the mapping has room for
+ *
+ * Return: 0 or a negative errno.
+ */
+int npuprof_pages_insert(struct vm_area_struct *vma, unsigned long *address,
+			 const struct npuprof_pages *pages)
+{
+	unsigned long room = (vma->vm_end - *address) >> PAGE_SHIFT;
+	unsigned long count = min_t(unsigned long, room, pages->count);
+	unsigned long left = count;
+	int err;
+
+	if (!count)
+		return 0;
+	err = vm_insert_pages(vma, *address, pages->pages, &left);
+	if (!err)
+		*address += count << PAGE_SHIFT;
+	return err;
+}
+
+/**
+ * npuprof_memory_charge() - account ring memory to a user
+ * @user: who opened the session
+ * @pages: how many pages
+ *
+ * A user may have npuprof.mlock_kb plus the calling process's RLIMIT_MEMLOCK in all sessions
+ * together, and with CAP_IPC_LOCK as much as there is.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int npuprof_memory_charge(struct user_struct *user, unsigned long pages)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	unsigned long used = atomic_long_add_return(pages, &user->locked_vm);
+
+	limit += npuprof_mlock_kb >> (PAGE_SHIFT - 10);
+	if (used <= limit || capable(CAP_IPC_LOCK))
+		return 0;
+	atomic_long_sub(pages, &user->locked_vm);
+	return -ENOMEM;
+}
+
+/**
+ * npuprof_memory_uncharge() - take back npuprof_memory_charge()
+ * @user: the same user
+ * @pages: the same number
+ */
+void npuprof_memory_uncharge(struct user_struct *user, unsigned long pages)
+{
+	atomic_long_sub(pages, &user->locked_vm);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the driver of one kind of NPU provides to the rest of npuprof.
+ *
+ * The common part (device.c, file.c, session.c, sampler.c, memory.c) owns the character device,
+ * sessions, rings and their memory, timers, wakeups, privileges and accounting. A driver for an
+ * NPU knows registers: it programs them for a session, brings records from the device into rings,
+ * and takes it all back.
+ *
+ * Contexts. "mutex" means called with npuprof_device.mutex held, in process context, with the
+ * device powered. "lock" means called with npuprof_device.lock held, in any context, and within
+ * NPUPROF_SLOT_NS. No operation is called once the device is gone.
+ */
+#ifndef NPUPROF_PMU_H
+#define NPUPROF_PMU_H
+
+#include <linux/types.h>
+
+#include "npuprof.h"
+
+struct npuprof_device;
+struct npuprof_ring;
+struct npuprof_session;
+struct npuprof_group;
+
+/**
+ * struct npuprof_pmu_ops - a driver for one kind of NPU
+ * @ring_size: bytes of driver data behind each ring, see npuprof_ring_priv()
+ * @event_known: whether cores of a kind can count an event; any context
+ * @add_ring: a checked ring that got its counters is about to get memory; the driver may refuse
+ *	it with -EOPNOTSUPP. mutex. May be NULL
+ * @arm: program everything for @session but let no record come yet. With @registers_only, rings
+ *	that the device could write are served over registers, because they go on in the middle.
+ *	On error what was done so far is taken back by @disarm. mutex
+ * @open: let records come; fills clock and straddling of @control. mutex
+ * @close: end the session's window of tasks; fills clock of @control and
+ *	npuprof_session.straddling. mutex
+ * @drained: true if no task of the window runs any more. mutex
+ * @task_counts: bring npuprof_session.tasks_started and tasks_ended up to date. mutex
+ * @unfinished: recorded tasks that run now. mutex
+ * @publish: publish what waits in the device for @session. With @last, the device is first made
+ *	to produce nothing more for it. mutex
+ * @disarm: let go of registers, interrupts and DMA; nothing of @session happens in the device
+ *	afterwards. Also called when the device is gone, for memory and timers. mutex
+ * @poll: look at rings that the device writes. Called from a soft timer with
+ *	npuprof_session.poll_lock held; returns nanoseconds until the next call, 0 for never
+ * @latch: freeze the counters of all rings of @group at one instant. Returns false if this is not
+ *	worth it, and @sample then freezes those of its ring. lock
+ * @sample: put one sample into @ring; @latched tells what @latch returned. lock
+ * @clock: read the device clock on account of @session. lock
+ * @release: free the structure that embeds the npuprof_device, after its last user is gone
+ */
+struct npuprof_pmu_ops {
+	size_t ring_size;
+	bool (*event_known)(struct npuprof_device *npu, enum npuprof_core_kind kind, u16 event);
+	int (*add_ring)(struct npuprof_session *session, struct npuprof_ring *ring);
+	int (*arm)(struct npuprof_session *session, bool registers_only);
+	void (*open)(struct npuprof_session *session, struct npuprof_control *control);
+	void (*close)(struct npuprof_session *session, struct npuprof_control *control);
+	bool (*drained)(struct npuprof_session *session);
+	void (*task_counts)(struct npuprof_session *session);
+	u32 (*unfinished)(struct npuprof_session *session);
+	void (*publish)(struct npuprof_session *session, bool last);
+	void (*disarm)(struct npuprof_session *session);
+	u64 (*poll)(struct npuprof_session *session);
+	bool (*latch)(struct npuprof_group *group);
+	void (*sample)(struct npuprof_ring *ring, bool latched);
+	u64 (*clock)(struct npuprof_session *session);
+	void (*release)(struct npuprof_device *npu);
+};
+
+#endif /* NPUPROF_PMU_H */

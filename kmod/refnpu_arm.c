@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reference NPU: programming the device for a session, and taking that back. */
+#include <linux/ktime.h>
+#include <linux/slab.h>
+
+#include "refnpu.h"
+
+#define REFNPU_ALL_INTERRUPTS                                                                  \
+	(REFNPU_INT_FIFO | REFNPU_INT_OVERFLOW | REFNPU_INT_QUEUE | REFNPU_INT_BLOCK |          \
+	 REFNPU_INT_DRAINED)
+
+/* What the task scheduler calls a channel; @enable is 0 for channels that are not its own. */
+struct refnpu_trace {
+	u32 enable;
+	u32 fifo;
+};
+
+static struct refnpu_trace refnpu_trace_of(u32 channel)
+{
+	switch (channel) {
+	case NPUPROF_CHANNEL_TASK_LOG:
+		return (struct refnpu_trace){ REFNPU_TRACE_LOG, REFNPU_FIFO_LOG };
+	case NPUPROF_CHANNEL_TASK_PMU:
+		return (struct refnpu_trace){ REFNPU_TRACE_PMU, REFNPU_FIFO_PMU };
+	case NPUPROF_CHANNEL_TS_TRACK:
+		return (struct refnpu_trace){ REFNPU_TRACE_TRACK, REFNPU_FIFO_TRACK };
+	case NPUPROF_CHANNEL_AICPU:
+		return (struct refnpu_trace){ REFNPU_TRACE_AICPU, REFNPU_FIFO_AICPU };
+	default:
+		return (struct refnpu_trace){};
+	}
+}
+
+static bool refnpu_event_known(struct npuprof_device *npu, enum npuprof_core_kind kind, u16 event)
+{
+	return event < REFNPU_EVENT_LIMIT && test_bit(event, to_refnpu(npu)->events);
+}
+
+static bool refnpu_all_counted(const struct npc_slots *slots, const struct npc_schedule *schedule)
+{
+	return npc_slots_in_order(slots) && slots->count == schedule->used;
+}
+
+static bool refnpu_wants_device_path(const struct npuprof_ring *ring)
+{
+	const struct npuprof_session *session = ring->session;
+	const struct npuprof_add_ring *config = &ring->config;
+	bool vector = config->core_kind == NPUPROF_CORE_VECTOR;
+
+	if (config->flags & (NPUPROF_RING_REGISTER_PATH | NPUPROF_RING_OVERWRITE))
+		return false;
+	if (config->flags & NPUPROF_RING_DEVICE_PATH)
+		return true;
+	if (npc_channel_sampled(config->channel))
+		return false;
+	/* A device that composes a record puts all its counters in, in its own order. */
+	if (config->channel == NPUPROF_CHANNEL_BLOCK_PMU)
+		return refnpu_all_counted(&ring->slots[vector], &session->schedules[vector]);
+	if (config->channel == NPUPROF_CHANNEL_TASK_PMU)
+		return refnpu_all_counted(&ring->slots[0], &session->schedules[0]) &&
+		       refnpu_all_counted(&ring->slots[1], &session->schedules[1]);
+	return true;
+}
+
+static int refnpu_arm_ring(struct refnpu *refnpu, struct npuprof_ring *ring)
+{
+	u32 channel = ring->config.channel;
+	int err = 0;
+
+	/*
+	 * Counters before the queue: a sampling queue starts from what they say when it is enabled.
+	 */
+	if (channel == NPUPROF_CHANNEL_CORE_SAMPLE)
+		err = refnpu_core_arm(ring);
+	else if (npc_channel_sampled(channel))
+		err = refnpu_unit_arm(ring);
+	if (err)
+		return err;
+	if (ring->device_path)
+		return refnpu_queue_arm(ring);
+	if (channel == NPUPROF_CHANNEL_BLOCK_PMU)
+		refnpu_fifo_arm(refnpu, &refnpu->fifos[REFNPU_FIFOS + ring->core], ring);
+	else if (refnpu_trace_of(channel).enable)
+		refnpu_fifo_arm(refnpu, &refnpu->fifos[refnpu_trace_of(channel).fifo], ring);
+	return 0;
+}
+
+static int refnpu_arm(struct npuprof_session *session, bool registers_only)
+{
+	struct refnpu *refnpu = to_refnpu(session->npu);
+	struct npuprof_ring *ring;
+	unsigned int i;
+	int err;
+
+	for (i = 1; i < session->ring_count; i++) {
+		ring = session->rings[i];
+		ring->device_path = !registers_only && refnpu_wants_device_path(ring);
+		err = refnpu_arm_ring(refnpu, ring);
+		if (err)
+			return err;
+	}
+	session->poll_interval_ns = NPUPROF_POLL_MIN_NS;
+	refnpu_fifos_start(refnpu);
+	refnpu_write32(refnpu, &session->account, REFNPU_INT_ENABLE, REFNPU_ALL_INTERRUPTS);
+	return 0;
+}
+
+static void refnpu_open_window(struct npuprof_session *session)
+{
+	struct refnpu *refnpu = to_refnpu(session->npu);
+	struct npuprof_account *account = &session->account;
+	struct npuprof_ring *ring;
+	unsigned int kind, i;
+	u32 enable = 0;
+
+	for (i = 1; i < session->ring_count; i++) {
+		ring = session->rings[i];
+		enable |= refnpu_trace_of(ring->config.channel).enable;
+		if (ring->config.channel == NPUPROF_CHANNEL_BLOCK_PMU)
+			enable |= ring->config.options ? REFNPU_TRACE_MIX_BLOCK :
+							 REFNPU_TRACE_BLOCK;
+	}
+	for (kind = 0; kind < 2; kind++) {
+		const struct npc_schedule *schedule = &session->schedules[kind];
+
+		for (i = 0; i < session->npu->caps.counters; i++)
+			refnpu_write32(refnpu, account, REFNPU_TRACE_EVENT(kind, i),
+				       i < schedule->used ? schedule->events[i] : 0);
+	}
+	refnpu_write32(refnpu, account, REFNPU_TRACE_ENABLE, enable);
+	refnpu_write32(refnpu, account, REFNPU_TRACE_WINDOW, 1);
+}
+
+static void refnpu_open(struct npuprof_session *session, struct npuprof_control *control)
+{
+	struct refnpu *refnpu = to_refnpu(session->npu);
+	struct npuprof_account *account = &session->account;
+	bool window = refnpu_owns_window(session);
+
+	if (window)
+		refnpu_open_window(session);
+	control->monotonic_raw_ns = ktime_get_raw_ns();
+	control->clock = refnpu_read64(refnpu, account, window ? REFNPU_TRACE_T0 : REFNPU_CLOCK);
+	control->straddling = 0;
+	if (window)
+		control->straddling = refnpu_read32(refnpu, account, REFNPU_TRACE_AT_OPEN);
+}
+
+static void refnpu_close(struct npuprof_session *session, struct npuprof_control *control)
+{
+	struct refnpu *refnpu = to_refnpu(session->npu);
+	struct npuprof_account *account = &session->account;
+
+	if (refnpu_owns_window(session)) {
+		refnpu_write32(refnpu, account, REFNPU_TRACE_WINDOW, 0);
+		control->monotonic_raw_ns = ktime_get_raw_ns();
+		control->clock = refnpu_read64(refnpu, account, REFNPU_TRACE_T1);
+		session->straddling = refnpu_read32(refnpu, account, REFNPU_TRACE_RUNNING);
+	} else {
+		control->monotonic_raw_ns = ktime_get_raw_ns();
+		control->clock = refnpu_read64(refnpu, account, REFNPU_CLOCK);
+	}
+}
+
+static u32 refnpu_running(struct npuprof_session *session)
+{
+	struct refnpu *refnpu = to_refnpu(session->npu);
+	u32 running;
+
+	if (!refnpu_owns_window(session))
+		return 0;
+	running = refnpu_read32(refnpu, &session->account, REFNPU_TRACE_RUNNING);
+	return refnpu_dead(refnpu) ? 0 : running;
+}
+
+static bool refnpu_drained(struct npuprof_session *session)
+{
+	return !refnpu_running(session);
+}
+
+static void refnpu_task_counts(struct npuprof_session *session)
+{
+	struct refnpu *refnpu = to_refnpu(session->npu);
+	u64 started, ended;
+
+	if (!refnpu_owns_window(session))
+		return;
+	started = refnpu_read64(refnpu, &session->account, REFNPU_TRACE_STARTED);
+	ended = refnpu_read64(refnpu, &session->account, REFNPU_TRACE_ENDED);
+	if (refnpu_dead(refnpu))
+		return;
+	session->tasks_started = session->started_before + started;
+	session->tasks_ended = session->ended_before + ended;
+}
+
+static void refnpu_publish(struct npuprof_session *session, bool last)
+{
+	struct refnpu *refnpu = to_refnpu(session->npu);
+	unsigned int i;
+
+	if (last) {
+		if (refnpu_owns_window(session))
+			refnpu_write32(refnpu, &session->account, REFNPU_TRACE_ENABLE, 0);
+		for (i = 1; i < session->ring_count; i++)
+			refnpu_queue_off(session->rings[i]);
+	}
+	if (refnpu_owns_window(session))
+		refnpu_fifos_publish(refnpu);
+	refnpu_queues_publish(session);
+}
+
+static void refnpu_disarm_core(struct refnpu *refnpu, struct npuprof_ring *ring)
+{
+	unsigned long flags;
+
+	refnpu_write32(refnpu, &ring->session->account, REFNPU_CORE(ring->core, REFNPU_CORE_CTRL),
+		       0);
+	flags = npuprof_lock(&refnpu->npu);
+	refnpu->core_ring[ring->core] = NULL;
+	npuprof_unlock(&refnpu->npu, flags);
+}
+
+static void refnpu_disarm(struct npuprof_session *session)
+{
+	struct refnpu *refnpu = to_refnpu(session->npu);
+	struct npuprof_account *account = &session->account;
+	struct npuprof_ring *ring;
+	unsigned int i;
+
+	if (refnpu_owns_window(session)) {
+		refnpu_write32(refnpu, account, REFNPU_TRACE_WINDOW, 0);
+		refnpu_write32(refnpu, account, REFNPU_TRACE_ENABLE, 0);
+		refnpu_fifos_disarm(refnpu, account);
+	}
+	for (i = 1; i < session->ring_count; i++) {
+		ring = session->rings[i];
+		refnpu_queue_disarm(ring);
+		if (ring->config.channel == NPUPROF_CHANNEL_CORE_SAMPLE)
+			refnpu_disarm_core(refnpu, ring);
+	}
+}
+
+static u64 refnpu_clock(struct npuprof_session *session)
+{
+	u64 clock = refnpu_read64(to_refnpu(session->npu), &session->account, REFNPU_CLOCK);
+
+	return refnpu_dead(to_refnpu(session->npu)) ? 0 : clock;
+}
+
+static void refnpu_free(struct npuprof_device *npu)
+{
+	kfree(to_refnpu(npu));
+}
+
+const struct npuprof_pmu_ops refnpu_ops = {
+	.ring_size = sizeof(struct refnpu_queue),
+	.event_known = refnpu_event_known,
+	.arm = refnpu_arm,
+	.open = refnpu_open,
+	.close = refnpu_close,
+	.drained = refnpu_drained,
+	.task_counts = refnpu_task_counts,
+	.unfinished = refnpu_running,
+	.publish = refnpu_publish,
+	.disarm = refnpu_disarm,
+	.poll = refnpu_poll,
+	.latch = refnpu_latch,
+	.sample = refnpu_sample,
+	.clock = refnpu_clock,
+	.release = refnpu_free,
+};

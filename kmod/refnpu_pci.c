@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reference NPU on the PCI bus: probe, remove, interrupts, power, reset. */
+#include <linux/interrupt.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/pm_runtime.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "module.h"
+#include "refnpu.h"
+
+#define REFNPU_CHIP_A2		5 /* platform_version of info.json */
+#define REFNPU_COST_RUNS	64
+
+static irqreturn_t refnpu_irq(int irq, void *data)
+{
+	refnpu_interrupt(data);
+	return IRQ_HANDLED;
+}
+
+/**
+ * refnpu_check_presence() - a register read as all ones: is there still a device?
+ * @refnpu: device; any context
+ */
+void refnpu_check_presence(struct refnpu *refnpu)
+{
+	if (readl(refnpu->regs + REFNPU_ID) == REFNPU_ID_VALUE)
+		return;
+	if (!test_and_set_bit(0, &refnpu->dead))
+		npuprof_device_lost(&refnpu->npu);
+}
+
+static u32 refnpu_self_read32(struct refnpu *refnpu, u32 reg)
+{
+	return refnpu_read32(refnpu, &refnpu->npu.self, reg);
+}
+
+static void refnpu_self_write32(struct refnpu *refnpu, u32 reg, u32 value)
+{
+	refnpu_write32(refnpu, &refnpu->npu.self, reg, value);
+}
+
+static int refnpu_identify(struct refnpu *refnpu)
+{
+	u32 id = readl(refnpu->regs + REFNPU_ID);
+	u32 version = readl(refnpu->regs + REFNPU_VERSION);
+
+	if (id != REFNPU_ID_VALUE) {
+		dev_err(refnpu->bus, "identity register reads %#x, not %#x\n", id,
+			REFNPU_ID_VALUE);
+		return -ENODEV;
+	}
+	if (version >> 16 != REFNPU_VERSION_VALUE >> 16) {
+		dev_err(refnpu->bus, "register map has version %u, this driver knows %u\n",
+			version >> 16, REFNPU_VERSION_VALUE >> 16);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static int refnpu_read_caps(struct refnpu *refnpu)
+{
+	struct npuprof_query *caps = &refnpu->npu.caps;
+	u32 cores = refnpu_self_read32(refnpu, REFNPU_CAP_CORES);
+	u32 counters = refnpu_self_read32(refnpu, REFNPU_CAP_COUNTERS);
+	u32 units = refnpu_self_read32(refnpu, REFNPU_CAP_UNITS);
+	u32 depth = refnpu_self_read32(refnpu, REFNPU_CAP_FIFO);
+	unsigned int all, f;
+
+	caps->chip = REFNPU_CHIP_A2;
+	caps->device_flags = NPUPROF_DEVICE_WRITTEN;
+	if (refnpu_self_read32(refnpu, REFNPU_CAP_FLAGS) & REFNPU_CAP_SIMULATED)
+		caps->device_flags |= NPUPROF_DEVICE_SIMULATED;
+	caps->cube_cores = cores & 0xffff;
+	caps->vector_cores = cores >> 16;
+	caps->counters = counters & 0xff;
+	caps->counter_bits = counters >> 8;
+	caps->cycle_bits = counters >> 16;
+	caps->clock_hz = refnpu_read64(refnpu, &refnpu->npu.self, REFNPU_CAP_CLOCK_HZ);
+	caps->core_hz = refnpu_read64(refnpu, &refnpu->npu.self, REFNPU_CAP_CORE_HZ);
+	caps->channels = BIT_ULL(NPUPROF_CHANNEL_COUNT) - 1 - BIT_ULL(NPUPROF_CHANNEL_EVENTS);
+	caps->hbm_channels = units & 0xff;
+	caps->llc_channels = units >> 8 & 0xff;
+	caps->aicpu_cores = refnpu_self_read32(refnpu, REFNPU_CAP_AICPU);
+	strscpy(caps->name, "reference NPU", sizeof(caps->name));
+	refnpu->queue_count = refnpu_self_read32(refnpu, REFNPU_CAP_QUEUES);
+
+	/* What the driver sizes its tables by. */
+	all = npuprof_cores(&refnpu->npu);
+	if (!all || all > REFNPU_MAX_CORES || !caps->counters ||
+	    caps->counters > NPUPROF_MAX_COUNTERS || caps->counter_bits < 8 ||
+	    caps->counter_bits > 64 || caps->cycle_bits < 8 || caps->cycle_bits > 64 ||
+	    refnpu->queue_count > REFNPU_MAX_QUEUES || !caps->clock_hz || refnpu_dead(refnpu)) {
+		dev_err(refnpu->bus, "capabilities make no sense: cores %#x, counters %#x\n",
+			cores, counters);
+		return -ENODEV;
+	}
+	refnpu->fifos = devm_kcalloc(refnpu->bus, REFNPU_FIFOS + all, sizeof(*refnpu->fifos),
+				     GFP_KERNEL);
+	if (!refnpu->fifos)
+		return -ENOMEM;
+	for (f = 0; f < REFNPU_FIFOS + all; f++) {
+		bool task = f < REFNPU_FIFOS;
+
+		INIT_LIST_HEAD(&refnpu->fifos[f].node);
+		refnpu->fifos[f].base = task ? REFNPU_FIFO(f, 0) :
+					       REFNPU_CORE(f - REFNPU_FIFOS, REFNPU_CORE_FIFO);
+		refnpu->fifos[f].depth = task ? depth & 0xffff : depth >> 16;
+	}
+	return 0;
+}
+
+/* The list of events lives in user space; the device itself says which of them it can count. */
+static void refnpu_find_events(struct refnpu *refnpu)
+{
+	unsigned int counters = refnpu->npu.caps.counters;
+	unsigned int event, i;
+
+	for (event = 1; event < REFNPU_EVENT_LIMIT; event += counters) {
+		for (i = 0; i < counters; i++)
+			refnpu_self_write32(refnpu, REFNPU_TRACE_EVENT(0, i), event + i);
+		for (i = 0; i < counters && event + i < REFNPU_EVENT_LIMIT; i++)
+			if (refnpu_self_read32(refnpu, REFNPU_TRACE_EVENT(0, i)) == event + i)
+				__set_bit(event + i, refnpu->events);
+		cond_resched();
+	}
+	for (i = 0; i < counters; i++)
+		refnpu_self_write32(refnpu, REFNPU_TRACE_EVENT(0, i), 0);
+}
+
+/* What a sample costs, the way refnpu_sample() takes it. */
+static void refnpu_measure_cost(struct refnpu *refnpu)
+{
+	struct npuprof_query *caps = &refnpu->npu.caps;
+	struct npc_core_reading reading;
+	u64 begin = ktime_get_ns();
+	unsigned int run;
+
+	for (run = 0; run < REFNPU_COST_RUNS; run++) {
+		refnpu_self_write32(refnpu, REFNPU_CORE(0, REFNPU_CORE_LATCH), 1);
+		refnpu_read_core(refnpu, &refnpu->npu.self, 0, caps->counters, &reading);
+	}
+	caps->sample_cost_ns = max(1ULL, div_u64(ktime_get_ns() - begin, REFNPU_COST_RUNS));
+}
+
+static int refnpu_request_irqs(struct refnpu *refnpu, struct pci_dev *pdev)
+{
+	int vector, err;
+
+	err = pci_alloc_irq_vectors(pdev, REFNPU_INT_VECTORS, REFNPU_INT_VECTORS, PCI_IRQ_MSIX);
+	if (err < 0)
+		return dev_err_probe(&pdev->dev, err, "no %u MSI-X vectors\n", REFNPU_INT_VECTORS);
+	for (vector = 0; vector < REFNPU_INT_VECTORS; vector++) {
+		err = devm_request_irq(&pdev->dev, pci_irq_vector(pdev, vector), refnpu_irq, 0,
+				       "npuprof", refnpu);
+		if (err)
+			return dev_err_probe(&pdev->dev, err, "vector %d\n", vector);
+	}
+	return 0;
+}
+
+static void refnpu_put(void *refnpu)
+{
+	put_device(&((struct refnpu *)refnpu)->npu.dev);
+}
+
+static struct refnpu *refnpu_alloc(struct pci_dev *pdev)
+{
+	struct refnpu *refnpu = kzalloc(sizeof(*refnpu), GFP_KERNEL);
+	int err;
+
+	if (!refnpu)
+		return ERR_PTR(-ENOMEM);
+	err = npuprof_device_init(&refnpu->npu, &pdev->dev, &refnpu_ops);
+	if (err) {
+		kfree(refnpu);
+		return ERR_PTR(err);
+	}
+	refnpu->bus = &pdev->dev;
+	refnpu->service_ns = NPC_TIME_NEVER;
+	refnpu->watchdog_ns = NPC_TIME_NEVER;
+	INIT_LIST_HEAD(&refnpu->busy_fifos);
+	hrtimer_setup(&refnpu->service, refnpu_service_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_HARD);
+	/* Undone last, after interrupts and mappings. */
+	err = devm_add_action_or_reset(&pdev->dev, refnpu_put, refnpu);
+	return err ? ERR_PTR(err) : refnpu;
+}
+
+static int refnpu_map_device(struct refnpu *refnpu, struct pci_dev *pdev)
+{
+	int err = pcim_enable_device(pdev);
+
+	if (!err)
+		err = pcim_iomap_regions(pdev, BIT(REFNPU_PCI_BAR), "npuprof");
+	if (err)
+		return err;
+	if (pci_resource_len(pdev, REFNPU_PCI_BAR) < REFNPU_REGION_SIZE)
+		return dev_err_probe(&pdev->dev, -ENODEV, "BAR %u is too small\n", REFNPU_PCI_BAR);
+	refnpu->regs = pcim_iomap_table(pdev)[REFNPU_PCI_BAR];
+	return dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+}
+
+static int refnpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct refnpu *refnpu = refnpu_alloc(pdev);
+	int err;
+
+	if (IS_ERR(refnpu))
+		return PTR_ERR(refnpu);
+	err = refnpu_map_device(refnpu, pdev);
+	if (!err)
+		err = refnpu_identify(refnpu);
+	if (err)
+		return err;
+	/* Nothing of a driver before this one writes to memory any more once the device may. */
+	refnpu_self_write32(refnpu, REFNPU_CONTROL, REFNPU_CONTROL_RESET_PMU);
+	pci_set_master(pdev);
+	err = refnpu_read_caps(refnpu);
+	if (err)
+		goto no_master;
+	refnpu_find_events(refnpu);
+	refnpu_measure_cost(refnpu);
+	err = -ENOMEM;
+	refnpu->heads = dmam_alloc_coherent(&pdev->dev,
+					    REFNPU_MAX_QUEUES * sizeof(*refnpu->heads),
+					    &refnpu->heads_dma, GFP_KERNEL);
+	if (!refnpu->heads)
+		goto no_master;
+	err = refnpu_request_irqs(refnpu, pdev);
+	if (err)
+		goto no_master;
+	pci_set_drvdata(pdev, refnpu);
+	err = npuprof_device_add(&refnpu->npu);
+	if (err)
+		goto no_master;
+	pm_runtime_put_noidle(&pdev->dev);
+	dev_info(&pdev->dev, "npuprof%d: %u matrix and %u vector cores%s\n", refnpu->npu.id,
+		 refnpu->npu.caps.cube_cores, refnpu->npu.caps.vector_cores,
+		 refnpu->npu.caps.device_flags & NPUPROF_DEVICE_SIMULATED ? ", simulated" : "");
+	return 0;
+
+no_master:
+	pci_clear_master(pdev);
+	return err;
+}
+
+static void refnpu_remove(struct pci_dev *pdev)
+{
+	struct refnpu *refnpu = pci_get_drvdata(pdev);
+
+	npuprof_device_del(&refnpu->npu);
+	hrtimer_cancel(&refnpu->service);
+	if (!refnpu_dead(refnpu))
+		refnpu_self_write32(refnpu, REFNPU_CONTROL, REFNPU_CONTROL_RESET_PMU);
+	pci_clear_master(pdev);
+	pm_runtime_get_noresume(&pdev->dev);
+}
+
+static int refnpu_suspend(struct device *dev)
+{
+	npuprof_device_pause(&((struct refnpu *)dev_get_drvdata(dev))->npu);
+	return 0;
+}
+
+static int refnpu_resume(struct device *dev)
+{
+	npuprof_device_resume(&((struct refnpu *)dev_get_drvdata(dev))->npu);
+	return 0;
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(refnpu_pm, refnpu_suspend, refnpu_resume);
+
+static void refnpu_reset_prepare(struct pci_dev *pdev)
+{
+	refnpu_suspend(&pdev->dev);
+}
+
+static void refnpu_reset_done(struct pci_dev *pdev)
+{
+	refnpu_resume(&pdev->dev);
+}
+
+static const struct pci_error_handlers refnpu_errors = {
+	.reset_prepare = refnpu_reset_prepare,
+	.reset_done = refnpu_reset_done,
+};
+
+static const struct pci_device_id refnpu_ids[] = {
+	{ PCI_DEVICE(REFNPU_PCI_VENDOR, REFNPU_PCI_DEVICE) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, refnpu_ids);
+
+static struct pci_driver refnpu_driver = {
+	.name = "npuprof_refnpu",
+	.id_table = refnpu_ids,
+	.probe = refnpu_probe,
+	.remove = refnpu_remove,
+	.err_handler = &refnpu_errors,
+	.driver.pm = pm_sleep_ptr(&refnpu_pm),
+};
+
+/**
+ * refnpu_register() - look for reference NPUs from now on
+ *
+ * Return: 0 or a negative errno.
+ */
+int refnpu_register(void)
+{
+	return pci_register_driver(&refnpu_driver);
+}
+
+/**
+ * refnpu_unregister() - undo refnpu_register()
+ */
+void refnpu_unregister(void)
+{
+	pci_unregister_driver(&refnpu_driver);
+}

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sessions: memory, rings, events, wakeups, timers. */
+#include <linux/cred.h>
+#include <linux/ktime.h>
+#include <linux/sched/user.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "session.h"
+
+static void npuprof_wake(struct irq_work *work)
+{
+	struct npuprof_session *session = container_of(work, struct npuprof_session, wake_work);
+
+	wake_up_all(&session->wait);
+}
+
+/* --- Housekeeping timer: latencies and clock brackets --- */
+
+static void npuprof_tick_at(struct npuprof_session *session, u64 due_ns)
+{
+	lockdep_assert_held(&session->npu->lock);
+	if (due_ns >= session->tick_ns || !session->timers_on)
+		return;
+	session->tick_ns = due_ns;
+	hrtimer_start(&session->tick, ns_to_ktime(due_ns), HRTIMER_MODE_ABS_SOFT);
+}
+
+static enum hrtimer_restart npuprof_tick(struct hrtimer *timer)
+{
+	struct npuprof_session *session = container_of(timer, struct npuprof_session, tick);
+	struct npuprof_device *npu = session->npu;
+	u64 now = ktime_get_ns();
+	unsigned long flags;
+	unsigned int i;
+
+	flags = npuprof_lock(npu);
+	session->tick_ns = NPC_TIME_NEVER;
+	if (session->timers_on) {
+		if (now >= session->latency_ns) {
+			session->latency_ns = NPC_TIME_NEVER;
+			for (i = 0; i < session->ring_count; i++)
+				npuprof_ring_touch(session->rings[i], now);
+		}
+		if (now >= session->clock_event_ns)
+			npuprof_emit_clock(session);
+		npuprof_tick_at(session, min(session->latency_ns, session->clock_event_ns));
+		npuprof_send_wakeup(session);
+	}
+	npuprof_unlock(npu, flags);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * npuprof_ring_touch() - the head of a ring may have moved
+ * @ring: ring; npuprof_device.lock is held
+ * @now_ns: CLOCK_MONOTONIC
+ *
+ * Notes whether the reader must be woken, which npuprof_send_wakeup() then does, and when to look
+ * again.
+ */
+void npuprof_ring_touch(struct npuprof_ring *ring, u64 now_ns)
+{
+	struct npuprof_session *session = ring->session;
+
+	lockdep_assert_held(&session->npu->lock);
+	if (npc_wakeup_due(&ring->wakeup, &ring->producer, now_ns))
+		session->wake = true;
+	session->latency_ns = min(session->latency_ns, npc_wakeup_deadline(&ring->wakeup));
+	npuprof_tick_at(session, session->latency_ns);
+}
+
+/**
+ * npuprof_wake_reader() - wake the reader for all that is in the rings
+ * @session: session; npuprof_device.lock is held
+ */
+void npuprof_wake_reader(struct npuprof_session *session)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&session->npu->lock);
+	for (i = 0; i < session->ring_count; i++)
+		session->rings[i]->wakeup.told = session->rings[i]->producer.head;
+	session->wake = true;
+}
+
+/**
+ * npuprof_emit() - put a record into the event ring
+ * @session: session; npuprof_device.lock is held
+ * @event: record
+ * @clock: device clock of the event
+ */
+void npuprof_emit(struct npuprof_session *session, const struct npuprof_rec_event *event,
+		  u64 clock)
+{
+	struct npuprof_ring *events = session->rings[0];
+
+	lockdep_assert_held(&session->npu->lock);
+	npc_ring_write(&events->producer, event, clock);
+	npc_ring_publish(&events->producer);
+	npuprof_ring_touch(events, ktime_get_ns());
+}
+
+/**
+ * npuprof_read_bracket() - read the device clock between two readings of the host's
+ * @session: session; npuprof_device.lock is held
+ * @bracket: filled
+ */
+void npuprof_read_bracket(struct npuprof_session *session, struct npuprof_clock *bracket)
+{
+	lockdep_assert_held(&session->npu->lock);
+	bracket->host_before_ns = ktime_get_raw_ns();
+	bracket->device_clock = session->npu->ops->clock(session);
+	bracket->host_after_ns = ktime_get_raw_ns();
+}
+
+/**
+ * npuprof_emit_clock() - put a clock bracket into the event ring, and plan the next
+ * @session: session; npuprof_device.lock is held
+ */
+void npuprof_emit_clock(struct npuprof_session *session)
+{
+	struct npuprof_clock bracket = {};
+	struct npuprof_rec_event event;
+
+	npuprof_read_bracket(session, &bracket);
+	npc_event_clock(&event, session->epoch, &bracket);
+	npuprof_emit(session, &event, bracket.device_clock);
+	session->clock_event_ns = ktime_get_ns() + NPUPROF_CLOCK_EVENT_NS;
+	npuprof_tick_at(session, session->clock_event_ns);
+}
+
+/**
+ * npuprof_set_ring_states() - publish a state in all rings
+ * @session: session; npuprof_device.lock is held
+ * @state: NPUPROF_RING_*
+ */
+void npuprof_set_ring_states(struct npuprof_session *session, u32 state)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&session->npu->lock);
+	for (i = 0; i < session->ring_count; i++)
+		npc_ring_set_state(&session->rings[i]->producer, state);
+}
+
+/**
+ * npuprof_close_gaps() - send every open gap to the event ring, as far as that has room
+ * @session: session; npuprof_device.lock is held
+ */
+void npuprof_close_gaps(struct npuprof_session *session)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&session->npu->lock);
+	for (i = 1; i < session->ring_count; i++)
+		npc_ring_close_gaps(&session->rings[i]->producer);
+}
+
+/* --- Timer of rings that the device writes --- */
+
+static enum hrtimer_restart npuprof_poll_timer(struct hrtimer *timer)
+{
+	struct npuprof_session *session = container_of(timer, struct npuprof_session, poll_timer);
+	struct npuprof_device *npu = session->npu;
+	u64 begin = ktime_get_ns();
+	unsigned long flags;
+	u64 next;
+
+	spin_lock(&session->poll_lock);
+	next = READ_ONCE(session->timers_on) ? npu->ops->poll(session) : 0;
+	spin_unlock(&session->poll_lock);
+
+	flags = npuprof_lock(npu);
+	if (next && session->timers_on)
+		hrtimer_start(timer, ns_to_ktime(next), HRTIMER_MODE_REL_SOFT);
+	npuprof_send_wakeup(session);
+	npuprof_unlock(npu, flags);
+	atomic64_add(ktime_get_ns() - begin, &session->account.busy_ns);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * npuprof_poll_now() - look at the rings that the device writes as soon as possible
+ * @session: session; npuprof_device.lock is held
+ */
+void npuprof_poll_now(struct npuprof_session *session)
+{
+	lockdep_assert_held(&session->npu->lock);
+	if (session->timers_on)
+		hrtimer_start(&session->poll_timer, 0, HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * npuprof_tell_drained() - the device says that no task of the window runs any more
+ * @session: owner of the window; npuprof_device.lock is held
+ */
+void npuprof_tell_drained(struct npuprof_session *session)
+{
+	lockdep_assert_held(&session->npu->lock);
+	session->drained = true;
+	session->wake = true;
+}
+
+/**
+ * npuprof_timers_start() - let the timers of a session run
+ * @session: session that is armed; npuprof_device.mutex is held
+ */
+void npuprof_timers_start(struct npuprof_session *session)
+{
+	struct npuprof_device *npu = session->npu;
+	unsigned long flags;
+
+	flags = npuprof_lock(npu);
+	session->timers_on = true;
+	npuprof_tick_at(session, min(session->latency_ns, session->clock_event_ns));
+	hrtimer_start(&session->poll_timer, ns_to_ktime(NPUPROF_POLL_MIN_NS),
+		      HRTIMER_MODE_REL_SOFT);
+	npuprof_unlock(npu, flags);
+	npuprof_sampler_start(session);
+}
+
+/**
+ * npuprof_timers_stop() - stop the timers of a session and wait until none runs
+ * @session: session; npuprof_device.mutex is held
+ */
+void npuprof_timers_stop(struct npuprof_session *session)
+{
+	struct npuprof_device *npu = session->npu;
+	unsigned long flags;
+
+	flags = npuprof_lock(npu);
+	session->timers_on = false;
+	session->tick_ns = NPC_TIME_NEVER;
+	npuprof_unlock(npu, flags);
+	hrtimer_cancel(&session->tick);
+	hrtimer_cancel(&session->poll_timer);
+	npuprof_sampler_stop(session);
+}
+
+/* --- Rings --- */
+
+static void npuprof_ring_free(struct npuprof_ring *ring)
+{
+	npuprof_pages_free(&ring->pages);
+	kfree(ring->totals);
+	kfree(ring);
+}
+
+/**
+ * npuprof_ring_create() - give a ring memory and a place in its session
+ * @session: session; npuprof_device.mutex is held
+ * @add: checked request; the place is filled in
+ * @slots: counters of its events
+ *
+ * Return: the ring, to be made visible by npuprof_ring_publish_new() or freed by
+ * npuprof_ring_discard(); -ENOSPC, -ENOMEM or -EINTR.
+ */
+struct npuprof_ring *npuprof_ring_create(struct npuprof_session *session,
+					 struct npuprof_add_ring *add,
+					 const struct npc_slots slots[2])
+{
+	struct npuprof_ring *ring;
+	unsigned long pages;
+	u64 data_bytes;
+	int err;
+
+	err = npc_place_ring(add, session->ring_count, session->data_bytes, NPUPROF_DATA_MAX,
+			     PAGE_SIZE, &data_bytes);
+	if (err)
+		return ERR_PTR(err);
+	pages = (data_bytes - session->data_bytes) >> PAGE_SHIFT;
+	err = npuprof_memory_charge(session->user, pages);
+	if (err)
+		return ERR_PTR(err);
+	err = -ENOMEM;
+	ring = kzalloc(sizeof(*ring) + session->npu->ops->ring_size, GFP_KERNEL_ACCOUNT);
+	if (!ring)
+		goto no_ring;
+	err = npuprof_pages_alloc(&ring->pages, data_bytes - session->data_bytes);
+	if (err)
+		goto no_pages;
+	ring->session = session;
+	ring->config = *add;
+	ring->slots[0] = slots[0];
+	ring->slots[1] = slots[1];
+	INIT_LIST_HEAD(&ring->group);
+	if (npc_channel_per_core(add->channel))
+		ring->core = add->core + (add->core_kind == NPUPROF_CORE_VECTOR ?
+						  session->npu->caps.cube_cores : 0);
+	return ring;
+
+no_pages:
+	kfree(ring);
+no_ring:
+	npuprof_memory_uncharge(session->user, pages);
+	return ERR_PTR(err);
+}
+
+/**
+ * npuprof_ring_discard() - free a ring that was never made visible
+ * @ring: ring from npuprof_ring_create()
+ */
+void npuprof_ring_discard(struct npuprof_ring *ring)
+{
+	npuprof_memory_uncharge(ring->session->user, ring->pages.count);
+	npuprof_ring_free(ring);
+}
+
+/**
+ * npuprof_ring_publish_new() - make a ring the session's next
+ * @ring: ring from npuprof_ring_create()
+ */
+void npuprof_ring_publish_new(struct npuprof_ring *ring)
+{
+	struct npuprof_session *session = ring->session;
+	struct npuprof_ring_ctrl *ctrl = session->control.address;
+	struct npuprof_ring_tail *tails = session->tails.address;
+	const struct npuprof_add_ring *config = &ring->config;
+	struct npc_ring_setup setup = {
+		.ctrl = ctrl + config->ring,
+		.tail = tails + config->ring,
+		.data = ring->pages.address,
+		.events = config->ring ? &session->rings[0]->producer : NULL,
+		.slots = config->slots,
+		.record_size = config->record_size,
+		.index = config->ring,
+		.overwrite = config->flags & NPUPROF_RING_OVERWRITE,
+	};
+	unsigned long flags;
+
+	ctrl += config->ring;
+	ctrl->channel = config->channel;
+	ctrl->core = config->core;
+	ctrl->core_kind = config->core_kind;
+	ctrl->data_offset = config->data_offset;
+	npc_ring_init(&ring->producer, &setup);
+	npc_wakeup_init(&ring->wakeup, config->watermark, config->latency_ns);
+
+	flags = npuprof_lock(session->npu);
+	session->rings[session->ring_count++] = ring;
+	session->data_bytes += (u64)ring->pages.count << PAGE_SHIFT;
+	session->charged += ring->pages.count;
+	npuprof_unlock(session->npu, flags);
+}
+
+static int npuprof_add_event_ring(struct npuprof_session *session)
+{
+	static const struct npc_slots none[2];
+	struct npuprof_add_ring add = {
+		.channel = NPUPROF_CHANNEL_EVENTS,
+		.core = NPC_CORE_DEVICE,
+		.slots = NPUPROF_EVENT_SLOTS,
+	};
+	struct npuprof_ring *ring = npuprof_ring_create(session, &add, none);
+
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	npuprof_ring_publish_new(ring);
+	return 0;
+}
+
+/* --- Opening and closing --- */
+
+static void npuprof_session_free(struct npuprof_session *session)
+{
+	unsigned int i;
+
+	npuprof_sampler_free(session);
+	for (i = 0; i < session->ring_count; i++)
+		npuprof_ring_free(session->rings[i]);
+	npuprof_pages_free(&session->control);
+	npuprof_pages_free(&session->tails);
+	npuprof_memory_uncharge(session->user, session->charged);
+	free_uid(session->user);
+	put_pid(session->owner);
+	kfree(session);
+}
+
+static int npuprof_add_areas(struct npuprof_session *session)
+{
+	const u64 control = NPUPROF_MAX_RINGS * sizeof(struct npuprof_ring_ctrl);
+	const u64 tails = NPUPROF_MAX_RINGS * sizeof(struct npuprof_ring_tail);
+	unsigned long pages = DIV_ROUND_UP(control, PAGE_SIZE) + DIV_ROUND_UP(tails, PAGE_SIZE);
+	int err;
+
+	err = npuprof_memory_charge(session->user, pages);
+	if (err)
+		return err;
+	session->charged = pages;
+	err = npuprof_pages_alloc(&session->control, control);
+	if (!err)
+		err = npuprof_pages_alloc(&session->tails, tails);
+	if (!err)
+		err = npuprof_add_event_ring(session);
+	return err;
+}
+
+/**
+ * npuprof_session_open() - a process opens the device
+ * @npu: device
+ *
+ * Return: the session, -ENODEV if the device is gone, -ENOMEM or -EINTR.
+ */
+struct npuprof_session *npuprof_session_open(struct npuprof_device *npu)
+{
+	struct npuprof_session *session;
+	unsigned long flags;
+	unsigned int kind;
+	int err;
+
+	session = kzalloc(sizeof(*session), GFP_KERNEL_ACCOUNT);
+	if (!session)
+		return ERR_PTR(-ENOMEM);
+	session->npu = npu;
+	session->user = get_uid(current_user());
+	session->owner = get_pid(task_tgid(current));
+	init_waitqueue_head(&session->wait);
+	init_irq_work(&session->wake_work, npuprof_wake);
+	INIT_LIST_HEAD(&session->groups);
+	spin_lock_init(&session->poll_lock);
+	hrtimer_setup(&session->tick, npuprof_tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	hrtimer_setup(&session->poll_timer, npuprof_poll_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	session->tick_ns = NPC_TIME_NEVER;
+	session->latency_ns = NPC_TIME_NEVER;
+	session->clock_event_ns = NPC_TIME_NEVER;
+	for (kind = 0; kind < 2; kind++)
+		npc_schedule_init(&session->schedules[kind], npu->caps.counters);
+	err = npuprof_add_areas(session);
+	if (err)
+		goto fail;
+
+	mutex_lock(&npu->mutex);
+	err = npu->gone ? -ENODEV : 0;
+	if (!err) {
+		flags = npuprof_lock(npu);
+		list_add_tail(&session->node, &npu->sessions);
+		npuprof_unlock(npu, flags);
+		get_device(&npu->dev);
+	}
+	mutex_unlock(&npu->mutex);
+	if (!err)
+		return session;
+fail:
+	npuprof_session_free(session);
+	return ERR_PTR(err);
+}
+
+/**
+ * npuprof_session_close() - nobody holds the file any more
+ * @session: freed
+ */
+void npuprof_session_close(struct npuprof_session *session)
+{
+	struct npuprof_device *npu = session->npu;
+	unsigned long flags;
+
+	npuprof_session_release(session);
+	mutex_lock(&npu->mutex);
+	flags = npuprof_lock(npu);
+	list_del(&session->node);
+	npuprof_unlock(npu, flags);
+	mutex_unlock(&npu->mutex);
+	irq_work_sync(&session->wake_work);
+	npuprof_session_free(session);
+	put_device(&npu->dev);
+}
+
+/* Records that the reader was woken for and has not consumed. */
+static bool npuprof_ring_readable(const struct npuprof_ring *ring)
+{
+	const struct npc_ring *producer = &ring->producer;
+	u32 state = producer->ctrl->state;
+
+	if (producer->overwrite && !producer->frozen && state != NPUPROF_RING_STOPPED &&
+	    state != NPUPROF_RING_GONE)
+		return false;
+	return npc_ring_pending(producer) > producer->head - ring->wakeup.told;
+}
+
+/**
+ * npuprof_session_poll() - whether the reader has something to do
+ * @session: session
+ *
+ * Return: EPOLLIN while records wait that the reader was woken for, EPOLLHUP | EPOLLERR without a
+ * device.
+ */
+__poll_t npuprof_session_poll(struct npuprof_session *session)
+{
+	unsigned long flags;
+	__poll_t mask = 0;
+	unsigned int i;
+
+	flags = npuprof_lock(session->npu);
+	for (i = 0; i < session->ring_count && !mask; i++)
+		if (npuprof_ring_readable(session->rings[i]))
+			mask = EPOLLIN | EPOLLRDNORM;
+	if (session->npu->gone || session->state == NPUPROF_SESSION_CLOSED)
+		mask |= EPOLLHUP | EPOLLERR;
+	npuprof_unlock(session->npu, flags);
+	return mask;
+}
