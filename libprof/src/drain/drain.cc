@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "drain/drain_impl.h"
 #include "drain/fork_guard.h"
@@ -80,6 +81,7 @@ Status Drain::Impl::Start(const Options& options) {
   }
   options_ = options;
   ready = false;
+  failure.clear();
   for (auto* count : {&cpu_ns_, &wakeups_, &bytes_, &peak_}) count->store(0, std::memory_order_relaxed);
   // The thread must take no signal that the program wants elsewhere.
   sigset_t all, before;
@@ -105,7 +107,27 @@ void* Drain::Impl::Entry(void* self) {
   return nullptr;
 }
 
-void Drain::Impl::SetUp() {
+// An exception that leaves a thread ends the program, and there may be no memory.
+bool Drain::Impl::SetUp() {
+  std::string why;
+  try {
+    MakeReady();
+    return true;
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  TearDown();
+  std::lock_guard lock(mutex);
+  failure = fmt::format(
+      "the drain has no memory for {} MiB of staging ({}); NPUPROF_STAGING_MB sets how much it takes",
+      options_.staging_bytes >> 20, why);
+  running = false;
+  ready = true;
+  changed.notify_all();
+  return false;
+}
+
+void Drain::Impl::MakeReady() {
   pool_ = std::make_unique<StagingPool>(options_.staging_bytes);
   const bool direct = options_.path == Options::Choice::kDirect;
   std::string why;
@@ -143,19 +165,39 @@ void Drain::Impl::TearDown() {
 }
 
 void Drain::Impl::Run() {
-  SetUp();
-  while (TakeUp()) {
-    const SteadyTime now = Now();
-    station.starved = false;
-    Reap(now);
-    for (const auto& collection : active_) Visit(*collection, now);
-    TakeNewFiles();
-    Write(now);
-    for (const auto& collection : active_) Advance(*collection, now);
-    EndPass();
-    writer_->Kick();
-    Sleep();
+  if (!SetUp()) return;
+  for (;;) {
+    try {
+      if (!TakeUp()) return;
+      Pass();
+    } catch (const std::bad_alloc&) {
+      // Records wait in their rings, which count what they cannot keep; the program goes on.
+      short_of_memory_ = true;
+      EndPass();
+      const timespec rest{0, 10'000'000};
+      nanosleep(&rest, nullptr);
+    }
   }
+}
+
+void Drain::Impl::Pass() {
+  if (short_of_memory_) {
+    for (const auto& collection : active_) {
+      collection->Say(Severity::kWarning, "memory",
+                      "the program ran out of memory while records were drained; they waited in their rings");
+    }
+    short_of_memory_ = false;
+  }
+  const SteadyTime now = Now();
+  station.starved = false;
+  Reap(now);
+  for (const auto& collection : active_) Visit(*collection, now);
+  TakeNewFiles();
+  Write(now);
+  for (const auto& collection : active_) Advance(*collection, now);
+  EndPass();
+  writer_->Kick();
+  Sleep();
 }
 
 // Takes up what other threads asked for. False if the thread is to end.
@@ -455,6 +497,11 @@ std::unique_ptr<Collection> Drain::Open(const Options& options, MessageHandler o
   state->base = fresh ? Cost{} : impl_->TotalCost();
   impl_->collections.push_back(state);
   impl_->changed.wait(lock, [&] { return impl_->ready; });
+  if (!impl_->failure.empty()) {
+    std::erase(impl_->collections, state);
+    if (status != nullptr) *status = Status::Fail(ErrorKind::kIo, impl_->failure, ENOMEM);
+    return nullptr;
+  }
   if (status != nullptr) *status = Status::Ok();
   lock.unlock();
   impl_->Wake();

@@ -170,7 +170,7 @@ class Drain {
   /// Opens a collection and starts the thread ("npuprof-drain", all signals blocked) if it does not run.
   /// @p options take effect when the thread starts; a second collection beside a running one shares its way
   /// to disk. Never fails for want of io_uring: it falls back and says so in Collection::reason().
-  /// @return null only if no thread could be made; @p status then says why.
+  /// @return null only if no thread could be made or there is no memory for staging; @p status then says why.
   std::unique_ptr<Collection> Open(const Options& options, MessageHandler on_message, Status* status);
 
   /// True while the thread runs.

@@ -33,6 +33,7 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   bool running = false;
   bool joinable = false;
   bool ready = false;
+  std::string failure;  // why the thread could not set itself up; "" if it could
   Path path = Path::kPwritev;
   std::string reason;
 
@@ -40,7 +41,9 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
 
  private:
   static void* Entry(void* self);
-  void SetUp();
+  bool SetUp();
+  void MakeReady();
+  void Pass();
   void Run();
   void TearDown();
   bool TakeUp();
@@ -67,6 +70,7 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   std::vector<std::shared_ptr<StagedFile>> orphans_;  // of abandoned collections, until their writes end
   SteadyTime last_flush_{};
   bool reaped_ = false;  // a write ended in this round
+  bool short_of_memory_ = false;
 };
 
 }  // namespace npuprof::drain

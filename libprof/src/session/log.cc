@@ -8,6 +8,8 @@
 #include <functional>
 #include <string>
 
+#include "base/quiet_write.h"
+
 namespace npuprof {
 namespace {
 
@@ -16,6 +18,7 @@ void Write(std::string_view text) {
   std::string line = "npuprof: ";
   line += text;
   line += '\n';
+  const QuietWrite quiet;  // nobody may read the other end any more
   const ssize_t ignored = write(STDERR_FILENO, line.data(), line.size());
   static_cast<void>(ignored);
 }

@@ -12,6 +12,8 @@
 #include <climits>
 #include <cstring>
 
+#include "base/quiet_write.h"
+
 namespace npuprof::trace {
 namespace {
 
@@ -174,6 +176,7 @@ Status WriteWhole(const std::string& path, std::string_view content, bool done) 
   // The temporary name starts with a dot: readers count files by their prefix.
   const size_t slash = path.rfind('/') + 1;
   const std::string temporary = fmt::format("{}.{}.new", path.substr(0, slash), path.substr(slash));
+  const QuietWrite quiet;
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kFileMode);
   int error = fd < 0 ? errno : 0;
   if (fd >= 0) {

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/quiet_write.h"
+
 namespace npuprof::trace {
 
 SpaceReserve::~SpaceReserve() {
@@ -12,6 +14,7 @@ SpaceReserve::~SpaceReserve() {
 
 bool SpaceReserve::Take(const std::string& directory, size_t bytes) {
   Release();
+  const QuietWrite quiet;
   fd_ = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd_ >= 0 && fallocate(fd_, 0, 0, static_cast<off_t>(bytes)) == 0) return true;
   Release();

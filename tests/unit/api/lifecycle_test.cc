@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequences of calls in a process without a device: marks and host data only.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -328,6 +329,59 @@ TEST_F(Lifecycle, TheSignalHandlersOfTheProgramStayItsOwn) {
     EXPECT_EQ(after.sa_handler, before[i].sa_handler) << signals[i];
   }
   EXPECT_EQ(aclprofStop(config_), 0);
+}
+
+// Runs @p body in a child whose signals end it, and says how it ended.
+template <typename Body>
+int EndOfChild(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    g_is_child = true;
+    body();
+    _exit(0);
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return -1;
+  return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+TEST_F(Lifecycle, AComplaintThatNobodyReadsDoesNotEndTheProgram) {
+  EXPECT_EQ(EndOfChild([&] {
+              int ends[2];
+              if (pipe(ends) != 0) _exit(1);
+              close(ends[0]);
+              dup2(ends[1], STDERR_FILENO);
+              signal(SIGPIPE, SIG_DFL);
+              unsetenv("NPUPROF_LOG");
+              if (aclprofInit("a;b", 3) != 100003) _exit(2);
+              sigset_t pending;
+              sigpending(&pending);
+              if (sigismember(&pending, SIGPIPE)) _exit(3);
+            }),
+            0);
+}
+
+TEST_F(Lifecycle, ALimitOnFileSizesDoesNotEndTheProgram) {
+  for (rlim_t limit : {rlim_t{0}, rlim_t{1000}, rlim_t{100'000}}) {
+    EXPECT_EQ(EndOfChild([&] {
+                signal(SIGXFSZ, SIG_DFL);
+                const rlimit most{limit, limit};
+                setrlimit(RLIMIT_FSIZE, &most);
+                if (Init() != 0) _exit(1);
+                const aclError started = aclprofStart(config_);
+                if (limit < 1000 && started != 100003) _exit(2);
+                for (uint64_t i = 0; i < 10'000; ++i) {
+                  const MsprofApi call = Call(i);
+                  MsprofReportApi(1, &call);
+                }
+                aclprofStop(config_);
+                sigset_t pending;
+                sigpending(&pending);
+                if (sigismember(&pending, SIGXFSZ)) _exit(3);
+              }),
+              0)
+        << limit;
+  }
 }
 
 std::atomic<int> g_control{-1};

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <new>
 #include <thread>
 
 #include "support.h"
@@ -232,6 +233,50 @@ TEST(ProcessTestSeccomp, ForbiddenUringFallsBackToPwritevAndSaysWhy) {
     }
     EXPECT_EQ(ExitStatus(child), 0) << PathLabel(choice);
   }
+}
+
+TEST(ProcessTestMemory, NoneForStagingFailsTheOpeningAndNotTheProgram) {
+  TempDir dir;
+  Drain drain;
+  Options options;
+  options.staging_bytes = size_t{1} << 50;  // more than an address space has
+  Status status;
+  EXPECT_EQ(drain.Open(options, nullptr, &status), nullptr);
+  EXPECT_NE(status.text.find("1073741824 MiB"), std::string::npos) << status.text;
+  EXPECT_FALSE(drain.running());
+  auto collection = drain.Open({}, nullptr, &status);
+  ASSERT_NE(collection, nullptr) << status.text;
+  const std::string data = MakeRecords(40, 1000);
+  collection->Add(std::make_shared<Feeder>(MakeFile(*collection, dir.path(), "f", 40), data));
+  EXPECT_TRUE(collection->Finish(seconds(10)).ok());
+  EXPECT_EQ(ReadSlices(dir.path() + "/f"), data);
+}
+
+/// Finds no memory at its first visits.
+class Starving final : public Source {
+ public:
+  explicit Starving(std::shared_ptr<Source> fed) : fed_(std::move(fed)) {}
+  Progress Poll(const Pass& pass) override {
+    if (++visits <= 3) throw std::bad_alloc();
+    return fed_->Poll(pass);
+  }
+  std::atomic<unsigned> visits{0};
+
+ private:
+  std::shared_ptr<Source> fed_;
+};
+
+TEST(ProcessTestMemory, RunningOutOfItWhileDrainingEndsNothingAndIsTold) {
+  TempDir dir;
+  Drain drain;
+  Messages messages;
+  auto collection = drain.Open({}, messages.Handler(), nullptr);
+  const std::string data = MakeRecords(40, 5000);
+  collection->Add(
+      std::make_shared<Starving>(std::make_shared<Feeder>(MakeFile(*collection, dir.path(), "f", 40), data)));
+  EXPECT_TRUE(collection->Finish(seconds(10)).ok());
+  EXPECT_EQ(ReadSlices(dir.path() + "/f"), data);
+  EXPECT_EQ(messages.Count("ran out of memory"), 1u);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <cerrno>
 
 #include "profiler.h"
@@ -29,6 +30,34 @@ TEST_F(Request, DevicesAndHandles) {
   EXPECT_GE(handles.size(), 16u);
   for (int open : handles) EXPECT_EQ(npusim_dev_close(open), 0);
   EXPECT_EQ(npusim_dev_close(handles[0]), -EBADF);
+}
+
+TEST_F(Request, ALimitOnFileSizesIsNoneOnSessions) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  const int handle = npusim_dev_open(0);  // where a file lay behind the rings, SIGXFSZ would end the program
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_GE(handle, 0);
+  EXPECT_EQ(npusim_dev_close(handle), 0);
+}
+
+TEST_F(Request, WithoutDescriptorsOrMemoryOpeningSaysWhich) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_EQ(npusim_dev_open(0), -EMFILE);
+  setrlimit(RLIMIT_NOFILE, &before);
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // these take terabytes of addresses themselves
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit little{256 << 20, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+  EXPECT_EQ(npusim_dev_open(0), -ENOMEM);
+  setrlimit(RLIMIT_AS, &before);
+#endif
 }
 
 TEST_F(Request, QueryTellsOfTheReferenceDevice) {

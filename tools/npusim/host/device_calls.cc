@@ -16,8 +16,9 @@ int Host::Impl::Open(uint32_t id) {
   std::lock_guard lock(mutex_);
   if (devices_[id]->driver->gone()) return -ENODEV;
   if (sessions_.size() >= kMaxSessions) return -EMFILE;
+  errno = ENOMEM;
   std::unique_ptr<Session> session = Session::Create(id, settings_.faults.stall_drain);
-  if (!session) return -EMFILE;
+  if (!session) return -errno;
   devices_[id]->driver->Attach(session.get());
   const int handle = next_handle_++;
   sessions_.emplace(handle, std::move(session));

@@ -25,13 +25,14 @@ uint64_t WholePages(uint64_t bytes) {
 
 std::unique_ptr<Session> Session::Create(uint32_t device, bool stall_drain) {
   std::unique_ptr<Session> session(new Session(device, stall_drain));
+  const auto area = [](uint64_t bytes) { return SharedArea::Create(WholePages(bytes)); };
   session->poll_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  session->control_ =
-      SharedArea::Create("npuprof-control", WholePages(NPUPROF_MAX_RINGS * sizeof(npuprof_ring_ctrl)));
-  session->tails_ =
-      SharedArea::Create("npuprof-tails", WholePages(NPUPROF_MAX_RINGS * sizeof(npuprof_ring_tail)));
-  session->data_ = SharedArea::Create("npuprof-data", kMaxDataBytes);
-  if (session->poll_fd_ < 0 || !session->control_ || !session->tails_ || !session->data_) return nullptr;
+  if (session->poll_fd_ < 0) return nullptr;
+  if (!(session->control_ = area(NPUPROF_MAX_RINGS * sizeof(npuprof_ring_ctrl))) ||
+      !(session->tails_ = area(NPUPROF_MAX_RINGS * sizeof(npuprof_ring_tail))) ||
+      !(session->data_ = area(kMaxDataBytes))) {
+    return nullptr;
+  }
 
   npuprof_add_ring events{};
   events.channel = NPUPROF_CHANNEL_EVENTS;

@@ -56,7 +56,7 @@ class Session {
   static constexpr uint32_t kEventSlots = 1024;
 
   /** @param stall_drain fault: the producer never sees the reader's tails of the rings added
-   *  @return nullptr if there is no memory or descriptor */
+   *  @return nullptr if there is no memory or descriptor; errno says which */
   static std::unique_ptr<Session> Create(uint32_t device, bool stall_drain);
   ~Session();
   Session(const Session&) = delete;

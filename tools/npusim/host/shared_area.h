@@ -9,13 +9,13 @@
 namespace npusim {
 
 /**
- * Memory that the driver writes and a profiler maps, as one memfd. Pages exist from their first use on, so
- * the full size may be generous.
+ * Memory that the driver writes and a profiler maps. Pages exist from their first use on, so the full size may be
+ * generous. No file is behind it: it takes no descriptor of the program and no limit on file sizes applies.
  */
 class SharedArea {
  public:
-  /** @return nullptr if the system refuses */
-  static std::unique_ptr<SharedArea> Create(const char* name, size_t bytes);
+  /** @return nullptr if the system refuses; errno says why */
+  static std::unique_ptr<SharedArea> Create(size_t bytes);
   ~SharedArea();
   SharedArea(const SharedArea&) = delete;
   SharedArea& operator=(const SharedArea&) = delete;
@@ -27,12 +27,11 @@ class SharedArea {
   int Map(size_t length, bool writable, void** address);
 
  private:
-  SharedArea(int fd, std::byte* data, size_t size) : fd_(fd), data_(data), size_(size) {}
+  SharedArea(std::byte* data, size_t size) : data_(data), size_(size) {}
   struct Mapping {
     void* address;
     size_t length;
   };
-  int fd_;
   std::byte* data_;
   size_t size_;
   std::vector<Mapping> mappings_;

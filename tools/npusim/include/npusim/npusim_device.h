@@ -26,7 +26,8 @@ NPUSIM_EXPORT int npusim_dev_count(void);
 
 /**
  * Opens a profiling session on device @p device_id, as open("/dev/npuprof<device_id>") would.
- * @return handle >= 0, or -ENODEV (no such device), -EMFILE (too many sessions)
+ * @return handle >= 0, or -ENODEV (no such device), -EMFILE (too many sessions or open
+ *         files), -ENOMEM
  */
 NPUSIM_EXPORT int npusim_dev_open(uint32_t device_id);
 
