@@ -13,6 +13,7 @@
 #include "device/device_session.h"
 #include "npuprof/error.h"
 #include "npuprof/manifest.h"
+#include "npuprof/output.h"
 #include "npuprof/terminal.h"
 
 namespace npuprof::cli {
@@ -94,7 +95,7 @@ int ShowDevices(bool json) {
     nlohmann::json out = {
         {"backend", device::BackendName(backend)}, {"reason", reason}, {"devices", nlohmann::json::array()}};
     for (const npuprof_query& query : all) out["devices"].push_back(ToJson(backend, query));
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", JsonText(out));
     return 0;
   }
   const bool colour = WantsColour(stdout);

@@ -13,6 +13,7 @@
 #include "npuprof/commands.h"
 #include "npuprof/error.h"
 #include "npuprof/manifest.h"
+#include "npuprof/output.h"
 #include "npuprof/terminal.h"
 
 namespace npuprof::cli {
@@ -119,7 +120,7 @@ int Export(const Options& options) {
     result = analysis::Export(profile, request);
   }
   if (options.json) {
-    fmt::print("{}\n", ToJson(result).dump(2));
+    fmt::print("{}\n", JsonText(ToJson(result)));
   } else {
     Print(result, losses_known, (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
   }

@@ -13,6 +13,7 @@
 #include "npuprof/directories.h"
 #include "npuprof/error.h"
 #include "npuprof/names.h"
+#include "npuprof/output.h"
 #include "npuprof/terminal.h"
 
 namespace npuprof::cli {
@@ -212,9 +213,17 @@ int Info(const Options& options) {
   const analysis::Profile profile = analysis::Profile::Open(options.directory);
   const std::optional<Manifest> manifest = Manifest::Read(profile.path());
   if (options.json) {
-    fmt::print("{}\n", ProfileJson(profile, manifest).dump(2));
+    fmt::print("{}\n", JsonText(ProfileJson(profile, manifest)));
   } else {
-    PrintProfile(profile, manifest);
+    const Error strange(fmt::format("'{}/npuprof/manifest.json' has a value of a wrong type or size",
+                                    profile.path().string()));
+    try {
+      PrintProfile(profile, manifest);
+    } catch (const json::exception&) {
+      throw strange;
+    } catch (const std::logic_error&) {  // of reading a number
+      throw strange;
+    }
   }
   return 0;
 }

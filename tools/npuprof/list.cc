@@ -9,6 +9,7 @@
 #include "npuprof/commands.h"
 #include "npuprof/directories.h"
 #include "npuprof/error.h"
+#include "npuprof/output.h"
 #include "npuprof/terminal.h"
 
 namespace npuprof::cli {
@@ -35,7 +36,7 @@ int List(const Options& options) {
   if (options.json) {
     nlohmann::json out = nlohmann::json::array();
     for (const Found& found : all) out.push_back(ToJson(found));
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", JsonText(out));
     return 0;
   }
   if (all.empty()) {

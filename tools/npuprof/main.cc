@@ -8,6 +8,7 @@
 #include "analysis/error.h"
 #include "npuprof/commands.h"
 #include "npuprof/error.h"
+#include "npuprof/output.h"
 
 using namespace npuprof::cli;
 
@@ -53,7 +54,9 @@ int main(int argc, char** argv) {
     if (!program.empty() && !app.got_subcommand("record")) {
       return Complain(fmt::format("'{}' after '--': only record runs a program", program[0]), kUsage);
     }
-    return action();
+    const int status = action();
+    CheckPrinted();
+    return status;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     return Complain(fmt::format("{}; see npuprof --help", e.what()), kUsage);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +22,10 @@ std::optional<Manifest> Manifest::Read(const std::filesystem::path& prof_directo
   try {
     return Manifest(nlohmann::json::parse(in));
   } catch (const nlohmann::json::exception& e) {
-    throw Error(fmt::format("'{}' is no manifest of npuprof: {}", path.string(), e.what()));
+    // "[json.exception.type_error.302] type must be ..." without the part for programmers.
+    const std::string_view what = e.what();
+    throw Error(fmt::format("'{}' is no manifest of npuprof: {}", path.string(),
+                            what.substr(std::min(what.size(), what.find("] ") + 2))));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "npuprof/directories.h"
 #include "npuprof/error.h"
 #include "npuprof/names.h"
+#include "npuprof/output.h"
 #include "npuprof/process.h"
 #include "npuprof/terminal.h"
 
@@ -121,7 +122,12 @@ int Record(const Options& options, const std::vector<std::string>& program) {
     nlohmann::json out = {{"directories", nlohmann::json::array()}};
     for (const Found& found : all) out["directories"].push_back(ToJson(found));
     out[outcome.signalled ? "signal" : "exit_status"] = outcome.code;
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", JsonText(out, -1));
+    try {
+      CheckPrinted();
+    } catch (const Error& e) {
+      fmt::print(stderr, "npuprof: {}\n", e.what());  // the status is the program's all the same
+    }
   } else {
     Report(all, output);
   }

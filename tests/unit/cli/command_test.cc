@@ -11,6 +11,7 @@ namespace npuprof::cli {
 namespace {
 
 const std::string kNpuprof = NPUPROF_COMMAND;
+const std::string kGoldenMin = std::string(NPUPROF_GOLDEN) + "/min";
 constexpr const char* kName = "PROF_000001_20240101000000000_00000042ABCDEFGH";
 
 TEST(Command, HelpGoesToStdoutWithExamplesAndListsOnlyWhatExists) {
@@ -99,6 +100,60 @@ TEST(Command, ListAsJsonCarriesTheSums) {
   EXPECT_EQ(json[0]["simulated"], true);
   EXPECT_EQ(json[0]["complete"], false);
   EXPECT_EQ(json[0]["bytes"], std::string(kManifest).size() + 2);
+}
+
+TEST(Command, NamesOfAnyBytesGoIntoJson) {
+  Scratch scratch;
+  scratch.Write("odd\xff/" + std::string(kName) + "/npuprof/manifest.json", kManifest);
+  scratch.Write("odd\xff/" + std::string(kName) + "/host/info.json", "\xff");
+  const std::string odd = scratch.path().string() + "/odd\xff";
+  const Finished list = Shell(scratch, kNpuprof + " list --json " + odd);
+  ASSERT_EQ(list.status, 0) << list.err;
+  EXPECT_NE(nlohmann::json::parse(list.out)[0]["path"].get<std::string>().find("/odd\xef\xbf\xbd/"),
+            std::string::npos)
+      << list.out;
+  std::filesystem::copy(kGoldenMin, odd + "/whole", std::filesystem::copy_options::recursive);
+  // A metadata file of strange bytes is quoted in a warning.
+  const std::filesystem::path prof = odd + "/whole/PROF_000001_20260101000000123_00012345ABCDEFGH";
+  std::ofstream(prof / "host/host_start.log") << "cntvct: \xff\n";
+  for (const char* command : {" info --json ", " export --json "}) {
+    const Finished run = Shell(scratch, kNpuprof + command + odd + "/whole");
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_NE(nlohmann::json::parse(run.out)["warnings"].dump().find("\xef\xbf\xbd"), std::string::npos)
+        << run.out;
+  }
+}
+
+TEST(Command, OutputThatCannotBeWrittenIsAFailure) {
+  Scratch scratch;
+  scratch.Write(std::string(kName) + "/npuprof/manifest.json", kManifest);
+  scratch.Write(std::string(kName) + "/host/info.json", "{}");
+  for (const char* command : {"list ", "list --json "}) {
+    const Finished run = Shell(scratch, kNpuprof + " " + command + scratch.path().string() + " >/dev/full");
+    EXPECT_EQ(run.status, 1);
+    EXPECT_NE(run.err.find("No space left on device"), std::string::npos) << run.err;
+  }
+  const Finished record = Shell(
+      scratch, kNpuprof + " record --json -o " + scratch.path().string() + " -- sh -c 'exit 7' >/dev/full");
+  EXPECT_EQ(record.status, 7) << "the status is the program's";
+  EXPECT_NE(record.err.find("No space left on device"), std::string::npos) << record.err;
+}
+
+TEST(Command, AManifestWithValuesOfWrongTypesIsNamed) {
+  Scratch scratch;
+  std::filesystem::copy(kGoldenMin, scratch.path() / "copy", std::filesystem::copy_options::recursive);
+  const std::filesystem::path prof = scratch.path() / "copy/PROF_000001_20260101000000123_00012345ABCDEFGH";
+  for (const char* damage : {R"("cost":5)", R"("drain":[])", R"("data_types":"0xffffffffffffffffff")",
+                             R"("host":{"kinds":7})", R"("devices":[{"rings":"x"}])"}) {
+    std::filesystem::create_directories(prof / "npuprof");
+    std::ofstream(prof / "npuprof/manifest.json")
+        << R"({"simulated":false,"complete":true,"window":{},)" << damage << "}";
+    const Finished run = Shell(scratch, kNpuprof + " info " + prof.string());
+    EXPECT_EQ(run.status, 1) << damage;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_NE(run.err.find("manifest.json"), std::string::npos) << run.err;
+    EXPECT_EQ(run.err.find("json.exception"), std::string::npos) << run.err;
+  }
 }
 
 TEST(Command, ListOfADirectoryWithoutProfilesSaysSo) {
