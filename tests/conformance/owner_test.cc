@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several sessions on one device, and how they end.
+#include <cerrno>
+
+#include "profiler.h"
+#include "work.h"
+
+namespace conformance {
+namespace {
+
+TEST(Owners, AChannelOrCoreBelongsToOneSession) {
+  Profiler first, second;
+  EXPECT_GT(first.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
+  EXPECT_EQ(first.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), -EBUSY);
+  EXPECT_EQ(second.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), -EBUSY);
+  EXPECT_EQ(second.Add(PmuRing(64)), -EBUSY);  // one window of tasks, one owner
+  EXPECT_GT(first.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 20 * kMs, 1024, {0x416})), 0);
+  EXPECT_EQ(second.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 20 * kMs, 1024, {0x416})), -EBUSY);
+  EXPECT_GT(second.Add(SampleRing(NPUPROF_CORE_CUBE, 1, 40 * kMs, 1024, {0x302})), 0);
+  EXPECT_GT(second.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), 0);
+  EXPECT_EQ(first.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), -EBUSY);
+}
+
+TEST(Owners, WorkSideBySideAndOneLeavingDoesNotDisturbTheOther) {
+  Work work;
+  Profiler first, second;
+  const npuprof_query query = first.Query();
+  const uint64_t cycles = query.core_hz / 10'000;
+  ASSERT_EQ(first.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 1);
+  ASSERT_EQ(second.Add(SampleRing(NPUPROF_CORE_CUBE, 1, 20 * kMs, 1024, {0x302})), 1);
+  first.Start();
+  second.Start();
+  work.Run(20, cycles, query.cube_cores);
+  SleepMs(60);
+  first.Stop();
+  EXPECT_EQ(first.Head(1), 40u);
+  const uint64_t before = second.Head(1);
+  first.Close();
+  SleepMs(100);
+  second.Stop();
+  EXPECT_GT(second.Head(1), before);
+  uint64_t sum = 0;
+  for (const auto& sample : second.Read<npuprof_rec_core_sample>(1)) sum += sample.cycles;
+  EXPECT_EQ(sum, 20 * cycles);  // one block of each task ran on this core
+}
+
+TEST(Owners, ClosingGivesBackAtOnce) {
+  Profiler first, second;
+  ASSERT_GT(first.Add(PmuRing(64)), 0);
+  ASSERT_GT(first.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), 0);
+  EXPECT_EQ(second.Add(PmuRing(64)), -EBUSY);
+  first.Close();
+  EXPECT_GT(second.Add(PmuRing(64)), 0);
+  EXPECT_GT(second.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), 0);
+}
+
+TEST(Owners, DevicesAreIndependent) {
+  if (Backend::Get().devices() < 2) GTEST_SKIP() << "this machine has one device";
+  Profiler first(0), second(1);
+  EXPECT_GT(first.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
+  EXPECT_GT(second.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
+  first.Start();
+  second.Start();
+  first.Stop();
+  second.Stop();
+}
+
+TEST(Owners, ARefusedRingLeavesNoClaim) {
+  Profiler first, second;
+  npuprof_add_ring ring = SampleRing(NPUPROF_CORE_CUBE, 0, 20 * kMs, NPUPROF_MAX_SLOTS, {0x416});
+  // Fills the session's data up, so that what is asked for next must be refused for want of room.
+  int error = 0;
+  for (uint16_t core = 0; error == 0 && core < first.Query().cube_cores; ++core) {
+    ring.core = core;
+    error = first.Call(NPUPROF_IOC_ADD_RING, &ring);
+    if (error == -ENOMEM) {
+      EXPECT_GT(second.Add(SampleRing(NPUPROF_CORE_CUBE, core, 20 * kMs, 64, {0x416})), 0);
+      return;
+    }
+  }
+  ADD_FAILURE() << "nothing was refused";
+}
+
+struct Life : OnBothPaths {};
+ON_BOTH_PATHS(Life);
+
+TEST_P(Life, CloseWhileRunningLetsTheDeviceGoOn) {
+  Work work;
+  Since since;
+  {
+    Profiler profiler;
+    profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path()));
+    profiler.Add(PmuRing(64, path()));
+    profiler.Start();
+    work.Run(200);
+  }
+  work.Run(200);
+  EXPECT_EQ(since.Now().tasksEnded, 400u);
+  Profiler again;
+  const int log = again.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path()));
+  again.Start();
+  work.Run(3);
+  again.Stop();
+  EXPECT_EQ(again.Head(log), 6u);
+}
+
+TEST_P(Life, CloseWhileTasksAreInFlight) {
+  Work work;
+  for (int round = 0; round < 10; ++round) {
+    Profiler profiler;
+    ASSERT_GT(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path())), 0) << round;
+    ASSERT_GT(profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 5 * kMs, 64, {0x416}, path())), 0) << round;
+    profiler.Start();
+    work.Launch(200);
+    SleepMs(static_cast<uint64_t>(round));
+  }
+  work.Wait();
+}
+
+TEST_P(Life, ReopenedAtOnceANewSessionWorks) {
+  Work work;
+  for (int round = 0; round < 20; ++round) {
+    Profiler profiler;
+    const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path()));
+    ASSERT_EQ(log, 1) << round;
+    profiler.Start();
+    work.Run(2);
+    npuprof_control control{};
+    ASSERT_EQ(profiler.Call(NPUPROF_IOC_FLUSH, &control), 0);
+    ASSERT_EQ(profiler.Head(log), 4u) << round;
+  }
+}
+
+TEST(Life, ManySessionsMayBeOpen) {
+  std::vector<int> handles;
+  for (int k = 0; k < 16; ++k) {
+    handles.push_back(Backend::Get().Open(0));
+    EXPECT_GE(handles.back(), 0) << k;
+  }
+  for (int handle : handles) EXPECT_EQ(Backend::Get().Close(handle), 0);
+}
+
+TEST(Life, AClosedHandleIsNoHandle) {
+  Profiler profiler;
+  const int handle = profiler.handle();
+  profiler.Close();
+  npuprof_query query{};
+  query.size = sizeof query;
+  EXPECT_EQ(Backend::Get().Ioctl(handle, NPUPROF_IOC_QUERY, &query), -EBADF);
+  EXPECT_EQ(Backend::Get().Close(handle), -EBADF);
+  void* address = nullptr;
+  EXPECT_EQ(Backend::Get().Map(handle, NPUPROF_MMAP_CONTROL, kPage, PROT_READ, &address), -EBADF);
+}
+
+}  // namespace
+}  // namespace conformance

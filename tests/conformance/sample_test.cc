@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sampled channels: sums are those of the model. Rates are asserted in simulated time alone (tests/kernel).
+#include <cerrno>
+
+#include "profiler.h"
+#include "work.h"
+
+namespace conformance {
+namespace {
+
+struct Samples : OnBothPaths {};
+ON_BOTH_PATHS(Samples);
+
+TEST_P(Samples, OfAllCoresAddUpToTheModelsCycles) {
+  Work work;
+  Profiler profiler;
+  const npuprof_query query = profiler.Query();
+  const bool kernel = Backend::Get().is_kernel();
+  std::vector<int> rings;
+  for (uint16_t core = 0; core < query.cube_cores; ++core) {
+    rings.push_back(profiler.Add(
+        SampleRing(NPUPROF_CORE_CUBE, core, (kernel ? 50 : 5) * kMs, 512, {0x416, 0x302}, path())));
+    ASSERT_GT(rings.back(), 0) << "core " << core;
+  }
+  profiler.Start();
+  Since since;
+  work.Run(100, query.core_hz / 10'000, query.cube_cores);
+  SleepMs(kernel ? 120 : 20);  // past the next period
+  profiler.Stop();
+  uint64_t cycles = 0, cube = 0;
+  for (uint16_t core = 0; core < query.cube_cores; ++core) {
+    EXPECT_EQ(profiler.Lost(rings[core]), 0u);
+    for (const auto& sample : profiler.Read<npuprof_rec_core_sample>(rings[core])) {
+      EXPECT_EQ(sample.mode, 1);
+      EXPECT_EQ(sample.count, 2);
+      EXPECT_EQ(sample.core_id, core);
+      cycles += sample.cycles;
+      cube += sample.counters[0];
+    }
+  }
+  EXPECT_EQ(cycles, since.Now().aicCycles);
+  EXPECT_GT(cycles, 0u);
+  EXPECT_GT(cube, 0u);
+}
+
+TEST_P(Samples, OfAVectorCoreCarryItsIdBehindTheMatrixCores) {
+  Work work;
+  Profiler profiler;
+  const npuprof_query query = profiler.Query();
+  const uint16_t last = static_cast<uint16_t>(query.vector_cores - 1);
+  const int ring = profiler.Add(SampleRing(NPUPROF_CORE_VECTOR, last, 20 * kMs, 256, {0x8, 0x9}, path()));
+  ASSERT_GT(ring, 0);
+  profiler.Start();
+  work.Run(10, query.core_hz / 10'000, query.vector_cores, NPUSIM_OP_AI_VECTOR_CORE);
+  SleepMs(60);
+  profiler.Stop();
+  uint64_t cycles = 0;
+  const auto samples = profiler.Read<npuprof_rec_core_sample>(ring);
+  ASSERT_GE(samples.size(), 2u);
+  for (size_t k = 0; k < samples.size(); ++k) {
+    EXPECT_EQ(samples[k].core_id, query.cube_cores + last);
+    if (k > 0) {
+      EXPECT_GT(samples[k].time_ns, samples[k - 1].time_ns);
+    }
+    cycles += samples[k].cycles;
+  }
+  EXPECT_EQ(cycles, 10 * (query.core_hz / 10'000));
+}
+
+TEST_P(Samples, AFullRingLosesRecordsButNoCounts) {
+  Work work;
+  Profiler profiler;
+  const npuprof_query query = profiler.Query();
+  const int ring = profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 10 * kMs, 16, {0x416}, path()));
+  ASSERT_GT(ring, 0);
+  profiler.Start();
+  for (int k = 0; k < 30; ++k) {
+    work.Run(1, query.core_hz / 10'000, query.cube_cores);
+    SleepMs(10);
+  }
+  uint64_t cycles = 0;
+  for (const auto& sample : profiler.Read<npuprof_rec_core_sample>(ring)) cycles += sample.cycles;
+  SleepMs(30);  // the next ones find room
+  profiler.Stop();
+  for (const auto& sample : profiler.Read<npuprof_rec_core_sample>(ring)) cycles += sample.cycles;
+  EXPECT_GT(profiler.Lost(ring), 0u);
+  EXPECT_EQ(profiler.Gaps()[static_cast<uint32_t>(ring)], profiler.Lost(ring));
+  if (path() == NPUPROF_RING_REGISTER_PATH) {
+    // The driver carries on from the last record it could write.
+    EXPECT_EQ(cycles, 30 * (query.core_hz / 10'000));
+  } else {
+    EXPECT_LE(cycles, 30 * (query.core_hz / 10'000));
+  }
+}
+
+struct Units : OnBothPaths {};
+ON_BOTH_PATHS(Units);
+
+TEST_P(Units, MemoryBytesAreThoseOfTheModel) {
+  Work work;
+  Profiler profiler;
+  const npuprof_query query = profiler.Query();
+  const int ring = profiler.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1u << 13, path()));
+  ASSERT_GT(ring, 0);
+  profiler.Start();
+  Since since;
+  work.Run(40, query.core_hz / 10'000, query.cube_cores);
+  SleepMs(60);
+  profiler.Stop();
+  uint64_t bytes[2] = {};
+  for (const auto& record : profiler.Read<npuprof_rec_bandwidth>(ring)) {
+    ASSERT_LT(record.event, 2u);
+    ASSERT_LT(record.unit, query.hbm_channels);
+    bytes[record.event] += record.value;
+  }
+  EXPECT_EQ(profiler.Lost(ring), 0u);
+  EXPECT_EQ(bytes[0], since.Now().bytesRead);
+  EXPECT_EQ(bytes[1], since.Now().bytesWritten);
+}
+
+TEST_P(Units, EveryUnitDelivers) {
+  Profiler profiler;
+  std::vector<int> rings;
+  for (uint32_t channel : {NPUPROF_CHANNEL_HBM, NPUPROF_CHANNEL_LLC, NPUPROF_CHANNEL_NIC,
+                           NPUPROF_CHANNEL_DVPP, NPUPROF_CHANNEL_L2})
+    rings.push_back(profiler.Add(UnitRing(channel, 20 * kMs, 1u << 12, path())));
+  profiler.Start();
+  SleepMs(200);
+  profiler.Stop();
+  for (int ring : rings) EXPECT_GE(profiler.Head(ring), 4u) << ring;  // at least two records each period
+}
+
+}  // namespace
+}  // namespace conformance
