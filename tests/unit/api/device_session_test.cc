@@ -126,6 +126,40 @@ TEST_F(DeviceSession, ADeviceThatIsOpenedLaterJoinsAndAnUnlistedOneDoesNot) {
   EXPECT_EQ(aclprofDestroyConfig(config), 0);
 }
 
+TEST_F(DeviceSession, ListsOfEarlierSessionsAreForgotten) {
+  aclprofConfig* first = Config({1}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  aclprofConfig* second = Config({0}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  ASSERT_EQ(MsprofNotifySetDevice(0, 1, true), 0) << Message();
+  Run(1, 3);
+  Run(0, 2);
+  ASSERT_EQ(aclprofStop(second), 0) << Message();
+  const auto manifest = Manifest(ProfDirectories().at(1));
+  ASSERT_EQ(manifest["devices"].size(), 1u);
+  EXPECT_EQ(manifest["devices"][0]["id"], 0);
+  EXPECT_EQ(aclprofDestroyConfig(first), 0);
+  EXPECT_EQ(aclprofDestroyConfig(second), 0);
+}
+
+TEST_F(DeviceSession, DeviceIdsAreThoseOfTheRuntime) {
+  setenv("ASCEND_RT_VISIBLE_DEVICES", "1", 1);
+  ASSERT_EQ(MsprofNotifySetDevice(0, 1, true), 0) << Message();
+  aclprofConfig* config = Config({0, 1}, ACL_PROF_TASK_TIME_L0);
+  unsetenv("ASCEND_RT_VISIBLE_DEVICES");
+  ASSERT_NE(config, nullptr) << Message();
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  Run(0, 2);
+  Run(1, 5);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  const auto manifest = Manifest(ProfDirectories().at(0));
+  ASSERT_EQ(manifest["devices"].size(), 2u);
+  EXPECT_EQ(manifest["devices"][0]["tasks"]["started"], 2);
+  EXPECT_EQ(manifest["devices"][1]["tasks"]["started"], 5);
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
 TEST_F(DeviceSession, ADeviceThatIsClosedAndOpenedAgainGoesOnInTheSameFiles) {
   aclprofConfig* config = Config({0}, ACL_PROF_TASK_TIME_L0);
   ASSERT_EQ(aclprofStart(config), 0) << Message();

@@ -134,6 +134,22 @@ TEST_F(Lifecycle, FinalizeStopsARunningSessionAndTheNextStartCollectsAgain) {
       << "every session gets all names";
 }
 
+TEST_F(Lifecycle, SettingsHoldUntilFinalize) {
+  const auto samples = [&](size_t session) {
+    return std::filesystem::exists(ProfDirectories().at(session) / "host/data/host_mem.data.slice_0");
+  };
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "mem"), 0);
+  ASSERT_EQ(aclprofStop(config_), 0);
+  EXPECT_FALSE(samples(0)) << "a running session does not change";
+  for (size_t session : {1, 2}) {
+    ASSERT_EQ(aclprofStart(config_), 0);
+    ASSERT_EQ(aclprofStop(config_), 0);
+    EXPECT_TRUE(samples(session)) << session;
+  }
+}
+
 TEST_F(Lifecycle, FinalizeForgetsSettings) {
   ASSERT_EQ(Init(), 0);
   ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "mem"), 0);
@@ -397,6 +413,22 @@ TEST_F(Lifecycle, AControlCallFromACallbackIsRefusedInsteadOfHanging) {
   ASSERT_EQ(aclprofStart(config_), 0);
   EXPECT_EQ(g_control, 500005);
   EXPECT_EQ(aclprofStop(config_), 0);
+}
+
+std::atomic<int> g_told{0};
+int32_t FailAlways(uint32_t, void*, uint32_t) {
+  ++g_told;
+  return 1;
+}
+
+TEST_F(Lifecycle, AFailingComponentFailsNeitherStartNorStop) {
+  ASSERT_EQ(MsprofRegisterCallback(MSPROF_MODULE_AICPU, FailAlways), 0);
+  EXPECT_EQ(Init(), 0);
+  EXPECT_EQ(aclprofStart(config_), 0);
+  EXPECT_EQ(aclprofStop(config_), 0);
+  EXPECT_EQ(aclprofFinalize(), 0);
+  EXPECT_EQ(g_told, 4) << "init, start, stop and finalize";
+  EXPECT_EQ(Manifest(ProfDirectories().at(0))["complete"], true);
 }
 
 TEST_F(Lifecycle, TheCommandOwnsProfilingOfTheProgramsItStarts) {

@@ -61,6 +61,7 @@ TEST(Plan, SettingsChooseSamplersAndTheRestIsNamed) {
   ASSERT_TRUE(settings.Set(ACL_PROF_HOST_SYS, "mem,cpu,disk").ok());
   ASSERT_TRUE(settings.Set(ACL_PROF_HOST_SYS_USAGE_FREQ, "10").ok());
   ASSERT_TRUE(settings.Set(ACL_PROF_DVPP_FREQ, "10").ok());
+  ASSERT_TRUE(settings.Set(ACL_PROF_STORAGE_LIMIT, "200MB").ok());
   const Plan plan = MustPlan(ACL_PROF_L2CACHE, 255, settings);
   EXPECT_EQ(plan.memory_period, std::chrono::milliseconds(20));
   EXPECT_TRUE(plan.llc_write);
@@ -70,7 +71,7 @@ TEST(Plan, SettingsChooseSamplersAndTheRestIsNamed) {
   EXPECT_EQ(plan.host_period, std::chrono::milliseconds(100));
   std::string named;
   for (const auto& text : plan.not_collected) named += text + '\n';
-  for (const char* wanted : {"disk", "ACL_PROF_DVPP_FREQ", "ACL_PROF_L2CACHE"}) {
+  for (const char* wanted : {"disk", "ACL_PROF_DVPP_FREQ", "ACL_PROF_STORAGE_LIMIT", "ACL_PROF_L2CACHE"}) {
     EXPECT_NE(named.find(wanted), std::string::npos) << wanted << " is not in:\n" << named;
   }
   EXPECT_TRUE(MustPlan(ACL_PROF_TASK_TIME, 255).not_collected.empty());

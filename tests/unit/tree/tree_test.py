@@ -11,6 +11,7 @@ import environment
 import format as layout
 import licences
 import links
+import named_tests
 import readmes
 
 
@@ -93,6 +94,15 @@ class Tree(unittest.TestCase):
         paths = layout.sources(licences.files(self.root))
         self.assertEqual(paths, ["libprof/a.cc", "libprof/b.cc"])
         self.assertEqual(layout.check(self.root, paths), ["libprof/a.cc:1:4: run clang-format -i libprof/a.cc"])
+
+    def test_test_that_a_page_names_and_nobody_wrote_is_found(self):
+        self.write("tests/a.cc", "TEST(One, IsThere) {}\nTEST_F(Two,\n       IsThere) {}\n")
+        self.write("tests/b.py", "class B:\n    def test_three(self):\n        pass\n")
+        self.write("docs/a.md", "| `One.IsThere`, `Two.IsThere` | `test_three` | `aclprofStart` `PROF_X.Y` |\n`One.IsNot` `test_no`\n")
+        count, complaints = named_tests.missing(self.root, licences.files(self.root))
+        self.assertEqual(count, 5)
+        self.assertEqual(complaints, ["docs/a.md: test 'One.IsNot' does not exist",
+                                      "docs/a.md: test 'test_no' does not exist"])
 
     def test_variables_are_found_in_sources_and_page(self):
         self.write("libprof/a.cc", 'getenv("NPUPROF_ONE"); puts("NPUPROF_TWO is wrong");  // NPUPROF_THREE')
