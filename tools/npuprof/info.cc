@@ -86,6 +86,52 @@ void PrintRings(const json& manifest, bool colour) {
   if (any) fmt::print("\n{}", host.Render(colour));
 }
 
+// Where in the window records of the host are missing.
+void PrintHostLosses(const json& manifest, bool colour) {
+  const json losses = manifest.value("host", json::object()).value("losses", json::array());
+  if (losses.empty()) return;
+  const uint64_t begin =
+      manifest.value("window", json::object()).value("begin_monotonic_raw_ns", uint64_t{0});
+  const auto at = [&](const json& loss, const char* key) {
+    const uint64_t time = loss.value(key, uint64_t{0});
+    return Duration(time > begin ? time - begin : 0);
+  };
+  Table table({"HOST LOSSES OF THREAD", "LOST", "CAUSE", "FROM", "TO"});
+  for (const json& loss : losses) {
+    const json thread = loss.value("thread", json());
+    table.Add({thread.is_string() ? thread.get<std::string>() : thread.dump(),
+               Count(loss.value("count", uint64_t{0})), loss.value("cause", ""),
+               at(loss, "first_monotonic_raw_ns"), at(loss, "last_monotonic_raw_ns")});
+  }
+  fmt::print("\n{}", table.Render(colour));
+}
+
+// "npuprof 0.1.0, driver interface 0.1, ..." of all that took part.
+std::string Versions(const json& manifest) {
+  const json versions = manifest.value("versions", json::object());
+  std::string line = "npuprof " + manifest.value("npuprof", "unknown");
+  if (versions.contains("abi")) line += ", driver interface " + versions.value("abi", "");
+  if (versions.contains("record_formats")) {
+    line += fmt::format(", record formats {}", versions.value("record_formats", 0));
+  }
+  if (versions.contains("file_formats")) line += ", file formats " + versions.value("file_formats", "");
+  if (const std::string runtime = versions.value("runtime", ""); !runtime.empty()) {
+    line += ", runtime " + runtime;
+  }
+  return line;
+}
+
+void PrintDrivers(const json& manifest) {
+  for (const json& device : manifest.value("devices", json::array())) {
+    const json driver = device.value("driver", json::object());
+    if (!driver.contains("abi")) continue;
+    const std::string version = driver.value("version", "");
+    Line("", fmt::format("device {}: {}, driver {}, interface {}, record formats {}", device.value("id", 0),
+                         device.value("name", ""), version.empty() ? "of unknown version" : version,
+                         driver.value("abi", ""), driver.value("record_formats", 0)));
+  }
+}
+
 void PrintFiles(const analysis::Profile& profile, bool colour) {
   if (profile.files().empty()) return;
   Table table({"FILE", "RECORDS", "SIZE", "SLICES"});
@@ -181,6 +227,8 @@ void PrintProfile(const analysis::Profile& profile, const std::optional<Manifest
     const json& m = manifest->json();
     const std::string mask = m.value("data_types", "");
     if (mask.starts_with("0x")) Line("data types", DataTypeNames(std::stoull(mask, nullptr, 16) & ~kImplied));
+    Line("versions", Versions(m));
+    PrintDrivers(m);
     const json drain = m.value("drain", json::object());
     const std::string reason = drain.value("reason", "");
     Line("drain", drain.value("path", "") + (reason.empty() ? "" : " (" + reason + ")"));
@@ -194,6 +242,7 @@ void PrintProfile(const analysis::Profile& profile, const std::optional<Manifest
     Line("records", Paint(LossLine(*manifest), manifest->lost() ? Style::kBad : Style::kGood, colour));
     for (const std::string& line : manifest->complaints()) Line("", Paint(line, Style::kWarn, colour));
     PrintRings(m, colour);
+    PrintHostLosses(m, colour);
   } else {
     Line("records", "losses unknown: the directory has no manifest of npuprof");
   }

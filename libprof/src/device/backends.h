@@ -10,6 +10,8 @@ namespace npuprof::device {
 
 /// Number of simulated devices of this process; -1 if no simulated runtime is loaded.
 int SimDeviceCount();
+/// "npusim " and the version of the simulated runtime; empty if none is loaded or it is too old to tell.
+std::string SimRuntimeVersion();
 Status OpenSim(uint32_t id, std::unique_ptr<DeviceFile>* out);
 
 /// Number of /dev/npuprof<N>, counted from 0 up to the first that is missing.

@@ -70,6 +70,10 @@ Status ChooseBackend(Backend* backend, std::string* reason) {
   return Status::Ok();
 }
 
+std::string RuntimeVersion(Backend backend) {
+  return backend == Backend::kSim ? SimRuntimeVersion() : "";
+}
+
 unsigned DeviceCount(Backend backend) {
   if (backend == Backend::kSim) return static_cast<unsigned>(std::max(0, SimDeviceCount()));
   if (backend == Backend::kKernel) return static_cast<unsigned>(KernelDeviceCount());

@@ -28,6 +28,10 @@ const char* BackendName(Backend backend);
 /// kNotFound: sim or kernel was demanded and is not there.
 Status ChooseBackend(Backend* backend, std::string* reason);
 
+/// Name and version of the runtime whose device @p backend drives ("npusim 0.1.0"); empty where there is none or
+/// it does not tell.
+std::string RuntimeVersion(Backend backend);
+
 /// Number of devices of @p backend, 0 for kNone. Ids are 0 to count - 1.
 unsigned DeviceCount(Backend backend);
 
@@ -50,6 +54,8 @@ class DeviceFile {
   /// Takes the readiness back.
   virtual void ClearWake() = 0;
   virtual Backend backend() const = 0;
+  /// Version of the driver, empty if it does not tell.
+  virtual std::string version() const = 0;
   /// For people: "simulated NPU 0", "/dev/npuprof0".
   virtual std::string description() const = 0;
 };

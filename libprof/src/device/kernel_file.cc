@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,6 +51,11 @@ class KernelFile final : public DeviceFile {
   int PollFd() const override { return fd_; }
   void ClearWake() override {}  // poll() asks the rings themselves
   Backend backend() const override { return Backend::kKernel; }
+  std::string version() const override {
+    std::ifstream file("/sys/module/npuprof/version");
+    std::string text;
+    return std::getline(file, text) ? "npuprof.ko " + text : "";
+  }
   std::string description() const override { return DevicePath(id_); }
 
  private:

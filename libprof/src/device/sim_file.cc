@@ -23,11 +23,14 @@ struct SimApi {
   decltype(&npusim_dev_mmap) mmap = nullptr;
   decltype(&npusim_dev_poll_fd) poll_fd = nullptr;
 
+  decltype(&npusim_dev_version) version = nullptr;  // newer than the others: may be missing
+
   bool Find(void* where) {
     const auto find = [&](auto& function, const char* name) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(where, name));
       return function != nullptr;
     };
+    find(version, "npusim_dev_version");
     return find(count, "npusim_dev_count") && find(open, "npusim_dev_open") &&
            find(close, "npusim_dev_close") && find(ioctl, "npusim_dev_ioctl") &&
            find(mmap, "npusim_dev_mmap") && find(poll_fd, "npusim_dev_poll_fd");
@@ -70,6 +73,7 @@ class SimFile final : public DeviceFile {
     if (poll(&fd, 1, 0) == 1 && read(poll_fd_, &value, sizeof value) < 0) return;
   }
   Backend backend() const override { return Backend::kSim; }
+  std::string version() const override { return SimRuntimeVersion(); }
   std::string description() const override { return fmt::format("simulated NPU {}", id_); }
 
  private:
@@ -87,6 +91,11 @@ class SimFile final : public DeviceFile {
 int SimDeviceCount() {
   const SimApi* api = FindSim();
   return api == nullptr ? -1 : api->count();
+}
+
+std::string SimRuntimeVersion() {
+  const SimApi* api = FindSim();
+  return api == nullptr || api->version == nullptr ? "" : fmt::format("npusim {}", api->version());
 }
 
 Status OpenSim(uint32_t id, std::unique_ptr<DeviceFile>* out) {

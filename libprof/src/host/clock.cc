@@ -161,6 +161,12 @@ double MeasureHz() {
   return std::abs(measured / kernel_hz - 1) <= error + 1e-6 ? kernel_hz : measured;
 }
 
+uint64_t MonotonicRawNsAt(uint64_t cycles, const ClockPair& near, double hz) {
+  // Apart, because the difference of two counters is exact and the counters themselves may not fit a double.
+  const auto delta = static_cast<int64_t>(cycles - near.cycles);
+  return near.monotonic_raw_ns + static_cast<uint64_t>(std::llround(static_cast<double>(delta) * 1e9 / hz));
+}
+
 uint64_t CyclesAt(uint64_t monotonic_raw_ns, const ClockPair& near, double hz) {
   const double delta =
       (static_cast<double>(monotonic_raw_ns) - static_cast<double>(near.monotonic_raw_ns)) * hz / 1e9;

@@ -33,6 +33,9 @@ ClockPair ReadPair();
 /// tell the rate; later calls measure over all the time since the library was loaded and so get more exact.
 double MeasureHz();
 
+/// CLOCK_MONOTONIC_RAW in nanoseconds at counter value @p cycles, extrapolated from @p near with rate @p hz.
+uint64_t MonotonicRawNsAt(uint64_t cycles, const ClockPair& near, double hz);
+
 /// The counter at @p monotonic_raw_ns, extrapolated from @p near with rate @p hz.
 uint64_t CyclesAt(uint64_t monotonic_raw_ns, const ClockPair& near, double hz);
 

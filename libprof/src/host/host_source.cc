@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/host_source.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "host/clock.h"
 #include "host/dictionary.h"
 
 namespace npuprof::host {
@@ -150,6 +152,15 @@ void HostSource::Describe(trace::Manifest::Host* out) const {
         kind.lost += count;
         out->lost_by_cause[LossCauseName(cause)] += count;
       });
+  const ClockPair now = ReadPair();
+  const double hz = MeasureHz();
+  QueueSet::Process().loss_places().ForEach(
+      [&](uint32_t thread, unsigned cause, uint64_t count, uint64_t first, uint64_t last) {
+        out->losses.push_back({thread, thread == LossPlaces::kOthers, LossCauseName(cause), count,
+                               MonotonicRawNsAt(first, now, hz), MonotonicRawNsAt(last, now, hz)});
+      });
+  std::sort(out->losses.begin(), out->losses.end(),
+            [](const auto& a, const auto& b) { return a.first_ns < b.first_ns; });
   for (auto& [name, kind] : kinds) {
     kind.kind = name;
     out->kinds.push_back(kind);

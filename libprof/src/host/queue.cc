@@ -10,6 +10,8 @@
 #include <cstring>
 #include <new>
 
+#include "host/clock.h"
+
 namespace npuprof::host {
 namespace {
 
@@ -33,6 +35,11 @@ uint32_t TypeOf(const void* record) {
   uint32_t type;
   std::memcpy(&type, static_cast<const std::byte*>(record) + 4, sizeof(type));
   return type;
+}
+uint32_t ThreadOf(const void* record) {
+  uint32_t thread;
+  std::memcpy(&thread, static_cast<const std::byte*>(record) + 8, sizeof(thread));
+  return thread;
 }
 
 }  // namespace
@@ -114,6 +121,7 @@ bool QueueSet::Push(Queue& queue, uint32_t epoch, RecordClass record_class, bool
 bool QueueSet::Report(RecordClass record_class, bool aging, const void* record) {
   auto lose = [&](LossCause cause) {
     losses_.Count(record_class, LevelOf(record), TypeOf(record), cause);
+    loss_places_.Note(ThreadOf(record), cause, Cycles());
     return false;
   };
   Queue* queue = t_queue;
@@ -149,6 +157,7 @@ uint32_t QueueSet::Open(size_t segments) {
     queues_[i].last_thread = UINT64_MAX;
   }
   losses_.Clear();
+  loss_places_.Clear();
   if (++last_epoch_ == 0) ++last_epoch_;
   epoch_.store(last_epoch_, std::memory_order_release);
   return last_epoch_;
@@ -191,6 +200,7 @@ void QueueSet::ResetInChild() {
   }
   used_.store(0);
   losses_.Clear();
+  loss_places_.Clear();
 }
 
 }  // namespace npuprof::host

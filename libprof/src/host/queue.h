@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "host/loss_places.h"
 #include "host/loss_table.h"
 #include "host/segment_pool.h"
 
@@ -84,6 +85,7 @@ class QueueSet {
   size_t used() const { return used_.load(std::memory_order_acquire); }
 
   LossTable& losses() { return losses_; }
+  const LossPlaces& loss_places() const { return loss_places_; }
   const SegmentPool& pool() const { return pool_; }
 
   /// Child of fork: forgets everything; nothing is accepted until the next Open().
@@ -101,6 +103,7 @@ class QueueSet {
   uint32_t last_epoch_ = 0;  // under consumer_
   SegmentPool pool_;
   LossTable losses_;
+  LossPlaces loss_places_;
   std::atomic<size_t> used_{0};
   Queue queues_[kQueues];
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <filesystem>
 
 #include "host/clock.h"
@@ -71,6 +72,11 @@ Status DeviceCollector::Begin() {
   const npuprof_query& query = session_->query();
   description_.id = id_;
   description_.backend = device::BackendName(context_.backend);
+  description_.name.assign(query.name, strnlen(query.name, sizeof query.name));
+  description_.chip = query.chip;
+  description_.driver.version = session_->file().version();
+  description_.driver.abi = fmt::format("{}.{}", query.abi_major, query.abi_minor);
+  description_.driver.record_formats = query.record_formats;
   description_.simulated = (query.device_flags & NPUPROF_DEVICE_SIMULATED) != 0;
   context_.files.bandwidth.microseconds_per_tick =
       query.clock_hz ? 1e6 / static_cast<double>(query.clock_hz) : 0;

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "host/queue.h"
+#include "npuprof_records.h"
 #include "session/version.h"
 
 namespace npuprof {
@@ -105,6 +106,7 @@ Result Session::Begin(const Request& request) {
     return FromStatus(status);
   messages_.Add(drain::Severity::kInfo,
                 fmt::format("device backend {}: {}", device::BackendName(backend_), reason));
+  runtime_ = device::RuntimeVersion(backend_);
   std::vector<std::string> warnings;
   task_slots_ = TaskRingSlots(0, &warnings);
 
@@ -301,7 +303,8 @@ Result Session::Stop() {
 
 trace::Manifest Session::Describe() const {
   trace::Manifest manifest;
-  manifest.npuprof = kVersion;
+  manifest.versions = {kVersion, fmt::format("{}.{}", NPUPROF_ABI_MAJOR, NPUPROF_ABI_MINOR),
+                       NPUPROF_RECORDS_VERSION, kCannVersion, runtime_};
   manifest.pid = static_cast<uint32_t>(getpid());
   manifest.command = command_line_;
   manifest.data_types = wanted_.data_types;

@@ -87,7 +87,7 @@ class Session {
   trace::ProfDirectory directory_;
   trace::SpaceReserve reserve_;
   trace::HostFacts host_;
-  std::string command_line_;
+  std::string command_line_, runtime_;
   trace::Instant begin_;
   uint64_t end_monotonic_raw_ns_ = 0;
   uint64_t start_ns_ = 0;

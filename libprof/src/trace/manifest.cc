@@ -39,6 +39,8 @@ Json ToJson(const Manifest::Device& device) {
   }
   return {{"id", device.id},
           {"backend", device.backend},
+          {"name", device.name},
+          {"chip", device.chip},
           {"simulated", device.simulated},
           {"tasks",
            {{"started", device.tasks.started},
@@ -49,7 +51,10 @@ Json ToJson(const Manifest::Device& device) {
           {"gaps", gaps},
           {"clock", clock},
           {"driver",
-           {{"interrupts", device.driver.interrupts},
+           {{"version", device.driver.version},
+            {"abi", device.driver.abi},
+            {"record_formats", device.driver.record_formats},
+            {"interrupts", device.driver.interrupts},
             {"register_reads", device.driver.register_reads},
             {"register_writes", device.driver.register_writes},
             {"busy_ns", device.driver.busy_ns}}}};
@@ -60,10 +65,19 @@ Json ToJson(const Manifest::Host& host) {
   for (const auto& kind : host.kinds) {
     kinds.push_back({{"kind", kind.kind}, {"records", kind.records}, {"lost", kind.lost}});
   }
+  Json losses = Json::array();
+  for (const auto& loss : host.losses) {
+    losses.push_back({{"thread", loss.others ? Json("others") : Json(loss.thread)},
+                      {"cause", loss.cause},
+                      {"count", loss.count},
+                      {"first_monotonic_raw_ns", loss.first_ns},
+                      {"last_monotonic_raw_ns", loss.last_ns}});
+  }
   return {{"cycle_hz", host.cycle_hz},
           {"threads", host.threads},
           {"kinds", kinds},
-          {"lost_by_cause", Counts(host.lost_by_cause)}};
+          {"lost_by_cause", Counts(host.lost_by_cause)},
+          {"losses", losses}};
 }
 
 // "lost" and "error" only where something went wrong.
@@ -85,7 +99,13 @@ std::string ToJson(const Manifest& manifest) {
     messages.push_back({{"severity", message.severity}, {"text", message.text}});
   }
   const Json json = {{"format", 1},
-                     {"npuprof", manifest.npuprof},
+                     {"npuprof", manifest.versions.library},
+                     {"versions",
+                      {{"library", manifest.versions.library},
+                       {"abi", manifest.versions.abi},
+                       {"record_formats", manifest.versions.record_formats},
+                       {"file_formats", manifest.versions.file_formats},
+                       {"runtime", manifest.versions.runtime}}},
                      {"simulated", manifest.simulated},
                      {"pid", manifest.pid},
                      {"command", manifest.command},

@@ -16,6 +16,13 @@ namespace npuprof::trace {
 /// are named like the keys. Rewritten as a whole during the run (from a periodic drain source) and at the end
 /// with complete = true.
 struct Manifest {
+  /// What took part, beside the drivers, which each device names.
+  struct Versions {
+    std::string library, abi;  ///< of libaclprof and of the interface to drivers that it was built with
+    uint32_t record_formats = 0;
+    std::string file_formats;  ///< the published toolkit whose file formats are written
+    std::string runtime;       ///< the simulated runtime of the process; empty without one
+  };
   struct Window {
     uint64_t begin_realtime_us = 0, begin_monotonic_raw_ns = 0, end_monotonic_raw_ns = 0;
   };
@@ -42,6 +49,8 @@ struct Manifest {
   struct Device {
     uint32_t id = 0;
     std::string backend;  ///< sim, kernel or hal
+    std::string name;     ///< as the driver calls the device
+    uint32_t chip = 0;    ///< generation, as platform_version of info.json
     bool simulated = false;
     struct {
       uint64_t started = 0, ended = 0, straddling_start = 0, straddling_stop = 0;
@@ -50,6 +59,8 @@ struct Manifest {
     std::vector<Gap> gaps;
     std::vector<Clock> clock;
     struct {
+      std::string version, abi;  ///< of the driver and of the interface that it speaks
+      uint32_t record_formats = 0;
       uint64_t interrupts = 0, register_reads = 0, register_writes = 0, busy_ns = 0;
     } driver;
   };
@@ -57,11 +68,19 @@ struct Manifest {
     std::string kind;
     uint64_t records = 0, lost = 0;
   };
+  struct HostLoss {
+    uint32_t thread = 0;
+    bool others = false;  ///< several threads that are not told apart
+    std::string cause;
+    uint64_t count = 0, first_ns = 0,
+             last_ns = 0;  ///< CLOCK_MONOTONIC_RAW of the first and last dropped record
+  };
   struct Host {
     uint64_t cycle_hz = 0;
     uint32_t threads = 0;
     std::vector<Kind> kinds;
     std::map<std::string, uint64_t> lost_by_cause;
+    std::vector<HostLoss> losses;
   };
   struct CostInfo {
     uint64_t drain_cpu_ns = 0, wakeups = 0, bytes_written = 0, start_ns = 0, stop_ns = 0, device_busy_ns = 0;
@@ -70,7 +89,7 @@ struct Manifest {
     std::string severity, text;  ///< severity: info, warning or error
   };
 
-  std::string npuprof;  ///< version
+  Versions versions;
   bool simulated = false;
   uint32_t pid = 0;
   std::string command;

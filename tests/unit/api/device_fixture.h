@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "host/npusim_host.h"
 #include "model/npusim_model.h"
+#include "npuprof.h"
 #include "npuprof_records.h"
 #include "npusim/npusim_device.h"
 

@@ -208,6 +208,7 @@ TEST_F(Lifecycle, DroppedRecordsAreCountedExactly) {
     for (auto& record : info) {
       record.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
       record.level = MSPROF_REPORT_TX_LEVEL;
+      record.threadId = 77;
     }
     uint64_t refused = 0;
     for (int i = 0; i < 20'000; ++i) refused += MsprofReportAdditionalInfo(1, info.data(), 256) != 0;
@@ -217,6 +218,16 @@ TEST_F(Lifecycle, DroppedRecordsAreCountedExactly) {
     if (lost != refused) _exit(12);
     if (kept + lost != 20'000) _exit(13);
     if (lost && manifest["host"]["lost_by_cause"]["ring_full"] != lost) _exit(14);
+    const auto& places = manifest["host"]["losses"];
+    if (places.size() != (lost ? 1u : 0u)) _exit(16);
+    if (lost) {
+      const auto& place = places[0];
+      const uint64_t first = place["first_monotonic_raw_ns"], last = place["last_monotonic_raw_ns"];
+      if (place["cause"] != "ring_full" || place["count"] != lost || place["thread"] != 77) _exit(17);
+      if (first > last || first < manifest["window"]["begin_monotonic_raw_ns"] ||
+          last > manifest["window"]["end_monotonic_raw_ns"])
+        _exit(18);
+    }
     if (Data(ProfDirectories().at(0), "host/data/aging.additional.level_20500_type_0").size() != kept * 256)
       _exit(15);
     _exit(0);

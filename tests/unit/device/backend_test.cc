@@ -20,6 +20,9 @@ extern "C" {
 int npusim_dev_count(void) {
   return 2;
 }
+const char* npusim_dev_version(void) {
+  return "7.8.9";
+}
 int npusim_dev_open(uint32_t device_id) {
   if (device_id >= 2) return -ENODEV;
   g_opened = static_cast<int>(device_id);
@@ -90,6 +93,9 @@ TEST_F(BackendTest, RequestsGoThroughUntilTheFileIsClosed) {
   ASSERT_TRUE(DeviceFile::Open(Backend::kSim, 1, &file).ok());
   EXPECT_EQ(g_opened, 1);
   EXPECT_EQ(file->description(), "simulated NPU 1");
+  EXPECT_EQ(file->version(), "npusim 7.8.9");
+  EXPECT_EQ(RuntimeVersion(Backend::kSim), "npusim 7.8.9");
+  EXPECT_EQ(RuntimeVersion(Backend::kKernel), "");
   EXPECT_EQ(file->Ioctl(NPUPROF_IOC_STATS, nullptr), 0);
   EXPECT_EQ(file->Ioctl(NPUPROF_IOC_FLUSH, nullptr), -EINVAL);
   void* address = nullptr;

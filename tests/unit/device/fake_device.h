@@ -107,6 +107,7 @@ class FakeFile final : public DeviceFile {
     if (read(device_->wake, &value, sizeof value) < 0) return;
   }
   Backend backend() const override { return Backend::kSim; }
+  std::string version() const override { return "fake 1"; }
   std::string description() const override { return "fake NPU"; }
 
  private:

@@ -76,6 +76,11 @@ TEST(Clock, CounterAndRateAgreeWithMonotonicRaw) {
   const double width = static_cast<double>(a.width_ns + b.width_ns) / 50e6;
   EXPECT_LT(error, width + 1e-3);
   EXPECT_GT(Cycles(), a.cycles);
+  for (const int64_t away : {-5'000'000, 0, 5'000'000}) {
+    const uint64_t moment = b.monotonic_raw_ns + static_cast<uint64_t>(away);
+    const uint64_t back = MonotonicRawNsAt(CyclesAt(moment, b, hz), b, hz);
+    EXPECT_NEAR(static_cast<double>(static_cast<int64_t>(back - moment)), 0, 2) << away;
+  }
 }
 
 }  // namespace

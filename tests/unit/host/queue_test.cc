@@ -6,12 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "host/clock.h"
 #include "profiling/aprof_pub.h"
 
 namespace npuprof::host {
@@ -97,6 +99,7 @@ TEST_F(QueueTest, AFullPoolDropsTheNewAndCountsExactly) {
   constexpr uint64_t kCount =
       2 * kSegments * Segment::kBytes / (sizeof(Entry) + sizeof(MsprofAdditionalInfo));
   uint64_t kept = 0, refused = 0;
+  const uint64_t before = Cycles();
   OnThread([&] {
     const auto info = Additional(MSPROF_REPORT_NODE_LEVEL, 1);
     for (uint64_t i = 0; i < kCount; ++i)
@@ -112,6 +115,15 @@ TEST_F(QueueTest, AFullPoolDropsTheNewAndCountsExactly) {
     EXPECT_EQ(record_class, RecordClass::kAdditional);
     EXPECT_EQ(level, MSPROF_REPORT_NODE_LEVEL);
     EXPECT_EQ(type, 1u);
+  });
+  EXPECT_EQ(rows, 1u);
+  rows = 0;
+  set().loss_places().ForEach([&](uint32_t, unsigned, uint64_t count, uint64_t first, uint64_t last) {
+    ++rows;
+    EXPECT_EQ(count, refused);
+    EXPECT_GE(first, before);
+    EXPECT_LT(first, last);
+    EXPECT_LE(last, Cycles());
   });
   EXPECT_EQ(rows, 1u);
   uint64_t consumed = 0;
@@ -276,6 +288,37 @@ TEST_F(QueueTest, MoreKindsThanTheTableHoldsAreCountedByClass) {
     sum += count;
   });
   EXPECT_EQ(sum, 1000u);
+}
+
+TEST_F(QueueTest, DroppedRecordsHaveAPlaceInTimeByThreadAndCause) {
+  const auto owned = std::make_unique<LossPlaces>();
+  LossPlaces& places = *owned;
+  places.Note(7, LossCause::kRingFull, 200);
+  places.Note(7, LossCause::kRingFull, 100);
+  places.Note(7, LossCause::kRingFull, 150);
+  places.Note(7, LossCause::kNested, 120);
+  places.Note(8, LossCause::kRingFull, 50);
+  std::map<std::pair<uint32_t, unsigned>, std::array<uint64_t, 3>> found;
+  const auto collect = [&] {
+    found.clear();
+    places.ForEach([&](uint32_t thread, unsigned cause, uint64_t count, uint64_t first, uint64_t last) {
+      EXPECT_TRUE((found.insert({{thread, cause}, {count, first, last}}).second));
+    });
+  };
+  collect();
+  EXPECT_EQ(found, (std::map<std::pair<uint32_t, unsigned>, std::array<uint64_t, 3>>{
+                       {{7, 0}, {3, 100, 200}}, {{7, 1}, {1, 120, 120}}, {{8, 0}, {1, 50, 50}}}));
+  places.Clear();
+  collect();
+  EXPECT_TRUE(found.empty());
+  // More threads than there are rows are counted together, and none is lost.
+  uint64_t sum = 0;
+  for (uint32_t thread = 0; thread < 5000; ++thread) places.Note(thread, LossCause::kNoRing, thread + 1);
+  collect();
+  for (const auto& [key, row] : found) sum += row[0];
+  EXPECT_EQ(sum, 5000u);
+  EXPECT_TRUE(found.contains({LossPlaces::kOthers, 2}));
+  EXPECT_GT(found.size(), 1000u);
 }
 
 TEST_F(QueueTest, AForkedChildStartsEmptyAndMayCollectItself) {

@@ -20,7 +20,7 @@ std::vector<std::string> Keys(const json& object) {
 
 TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   Manifest manifest;
-  manifest.npuprof = "0.1.0";
+  manifest.versions = {"0.1.0", "0.1", 1, "9.0.0", "npusim 0.1.0"};
   manifest.data_types = 0x807;
   Manifest::Device device;
   device.id = 1;
@@ -30,13 +30,21 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   device.clock.push_back({1, 2, 3});
   manifest.devices.push_back(device);
   manifest.host.kinds.push_back({"api_event", 5, 0});
+  manifest.host.losses.push_back({17, false, "ring_full", 5, 100, 200});
+  manifest.host.losses.push_back({UINT32_MAX, true, "no_ring", 1, 300, 300});
   manifest.files.push_back({"host/data/x.slice_0", 1, 2, 3, 0, 0});
   manifest.messages.push_back({"warning", "text"});
   const json root = json::parse(ToJson(manifest));
   EXPECT_EQ(Keys(root), (std::vector<std::string>{"command", "complete", "cost", "data_types", "devices",
                                                   "drain", "files", "format", "host", "messages", "npuprof",
-                                                  "pid", "simulated", "window"}));
+                                                  "pid", "simulated", "versions", "window"}));
   EXPECT_EQ(root["format"], 1);
+  EXPECT_EQ(root["npuprof"], "0.1.0");
+  EXPECT_EQ(root["versions"], (json{{"library", "0.1.0"},
+                                    {"abi", "0.1"},
+                                    {"record_formats", 1},
+                                    {"file_formats", "9.0.0"},
+                                    {"runtime", "npusim 0.1.0"}}));
   EXPECT_EQ(root["data_types"], "0x807");
   EXPECT_EQ(root["complete"], false);
   EXPECT_EQ(Keys(root["window"]), (std::vector<std::string>{"begin_monotonic_raw_ns", "begin_realtime_us",
@@ -45,12 +53,12 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   EXPECT_EQ(Keys(root["cost"]), (std::vector<std::string>{"bytes_written", "device_busy_ns", "drain_cpu_ns",
                                                           "start_ns", "stop_ns", "wakeups"}));
   const json& one = root["devices"][0];
-  EXPECT_EQ(Keys(one), (std::vector<std::string>{"backend", "clock", "driver", "gaps", "id", "rings",
-                                                 "simulated", "tasks"}));
+  EXPECT_EQ(Keys(one), (std::vector<std::string>{"backend", "chip", "clock", "driver", "gaps", "id", "name",
+                                                 "rings", "simulated", "tasks"}));
   EXPECT_EQ(Keys(one["tasks"]),
             (std::vector<std::string>{"ended", "started", "straddling_start", "straddling_stop"}));
-  EXPECT_EQ(Keys(one["driver"]),
-            (std::vector<std::string>{"busy_ns", "interrupts", "register_reads", "register_writes"}));
+  EXPECT_EQ(Keys(one["driver"]), (std::vector<std::string>{"abi", "busy_ns", "interrupts", "record_formats",
+                                                           "register_reads", "register_writes", "version"}));
   EXPECT_EQ(Keys(one["rings"][0]), (std::vector<std::string>{"channel", "core", "core_kind", "kept", "lost",
                                                              "lost_by_cause", "records", "ring", "slots"}));
   EXPECT_EQ(one["rings"][0]["lost_by_cause"], (json{{"ring_full", 3}}))
@@ -58,7 +66,18 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   EXPECT_EQ(Keys(one["gaps"][0]),
             (std::vector<std::string>{"cause", "channel", "count", "first", "last", "position", "ring"}));
   EXPECT_EQ(Keys(one["clock"][0]), (std::vector<std::string>{"device", "host_ns", "width_ns"}));
-  EXPECT_EQ(Keys(root["host"]), (std::vector<std::string>{"cycle_hz", "kinds", "lost_by_cause", "threads"}));
+  EXPECT_EQ(Keys(root["host"]),
+            (std::vector<std::string>{"cycle_hz", "kinds", "losses", "lost_by_cause", "threads"}));
+  EXPECT_EQ(root["host"]["losses"], (json{{{"thread", 17},
+                                           {"cause", "ring_full"},
+                                           {"count", 5},
+                                           {"first_monotonic_raw_ns", 100},
+                                           {"last_monotonic_raw_ns", 200}},
+                                          {{"thread", "others"},
+                                           {"cause", "no_ring"},
+                                           {"count", 1},
+                                           {"first_monotonic_raw_ns", 300},
+                                           {"last_monotonic_raw_ns", 300}}}));
   EXPECT_TRUE(root["host"]["lost_by_cause"].is_object());
   EXPECT_EQ(Keys(root["host"]["kinds"][0]), (std::vector<std::string>{"kind", "lost", "records"}));
   EXPECT_EQ(Keys(root["files"][0]), (std::vector<std::string>{"bytes", "path", "records", "slices"}));

@@ -152,6 +152,10 @@ int Host::Impl::PollFd(int handle) {
 
 }  // namespace npusim
 
+const char* npusim_dev_version(void) {
+  return NPUSIM_VERSION;
+}
+
 int npusim_dev_count(void) {
   return static_cast<int>(npusim::Host::Get().device_count());
 }

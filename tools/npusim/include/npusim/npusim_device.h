@@ -24,6 +24,9 @@ extern "C" {
 /** Number of simulated devices (NPUSIM_DEVICES). Never fails. */
 NPUSIM_EXPORT int npusim_dev_count(void);
 
+/** Version of the simulated runtime, such as "0.1.0". Never fails. */
+NPUSIM_EXPORT const char *npusim_dev_version(void);
+
 /**
  * Opens a profiling session on device @p device_id, as open("/dev/npuprof<device_id>") would.
  * @return handle >= 0, or -ENODEV (no such device), -EMFILE (too many sessions or open
