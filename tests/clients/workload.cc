@@ -123,6 +123,18 @@ class Device {
   std::vector<aclrtStream> streams_;
 };
 
+constexpr std::pair<const char*, uint64_t npusimDeviceTotals::*> kCounted[] = {
+    {"submitted", &npusimDeviceTotals::tasksSubmitted},
+    {"started", &npusimDeviceTotals::tasksStarted},
+    {"ended", &npusimDeviceTotals::tasksEnded},
+    {"kernels", &npusimDeviceTotals::kernelsEnded},
+    {"aic_cycles", &npusimDeviceTotals::aicCycles},
+    {"aiv_cycles", &npusimDeviceTotals::aivCycles},
+    {"log_lost", &npusimDeviceTotals::logLost},
+    {"pmu_lost", &npusimDeviceTotals::pmuLost},
+    {"queue_dropped", &npusimDeviceTotals::queueDropped},
+    {"interrupts_swallowed", &npusimDeviceTotals::interruptsSwallowed}};
+
 // The same number of tasks on every device, all at once.
 void RunAll(std::vector<Device>& devices, uint64_t tasks) {
   if (tasks == 0) return;
@@ -172,17 +184,12 @@ int main(int argc, char** argv) {
   Check(aclprofFinalize(), "aclprofFinalize");
 
   std::printf("{\"devices\": [");
-  for (size_t i = 0; i < devices.size(); i++)
-    std::printf(
-        "%s{\"id\": %zu, \"submitted\": %llu, \"started\": %llu, \"ended\": %llu, \"kernels\": %llu, "
-        "\"aic_cycles\": %llu, \"aiv_cycles\": %llu}",
-        i != 0 ? ", " : "", i,
-        static_cast<unsigned long long>(last[i].tasksSubmitted - first[i].tasksSubmitted),
-        static_cast<unsigned long long>(last[i].tasksStarted - first[i].tasksStarted),
-        static_cast<unsigned long long>(last[i].tasksEnded - first[i].tasksEnded),
-        static_cast<unsigned long long>(last[i].kernelsEnded - first[i].kernelsEnded),
-        static_cast<unsigned long long>(last[i].aicCycles - first[i].aicCycles),
-        static_cast<unsigned long long>(last[i].aivCycles - first[i].aivCycles));
+  for (size_t i = 0; i < devices.size(); i++) {
+    std::printf("%s{\"id\": %zu", i != 0 ? ", " : "", i);
+    for (const auto& [name, field] : kCounted)
+      std::printf(", \"%s\": %llu", name, static_cast<unsigned long long>(last[i].*field - first[i].*field));
+    std::printf("}");
+  }
   std::printf("]}\n");
 
   for (uint32_t id : ids) Check(aclrtResetDevice(static_cast<int32_t>(id)), "aclrtResetDevice");

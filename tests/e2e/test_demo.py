@@ -10,6 +10,9 @@ RUN = os.path.join(SOURCE, "tests", "clients", "demo", "run.sh")
 
 
 class Demo(ClientTest):
+    serial = True
+    timeout = 300
+
     def run_demo(self, output):
         return subprocess.run([RUN, BUILD, output], capture_output=True, text=True, env=environment(), timeout=280,
                               check=False)

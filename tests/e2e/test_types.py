@@ -7,6 +7,8 @@ GROUPS = {0: "ArithmeticUtilization", 1: "PipeUtilizationExct", 2: "Memory", 3: 
 
 
 class DataTypes(ClientTest):
+    serial = True
+
     def test_combinations_of_data_types(self):
         for types in (ACL_API, TASK_TIME_L0, TASK_TIME, TASK_TIME | ACL_API, TASK_TIME | METRICS,
                       TASK_TIME_L0 | METRICS, RUNTIME_API, TASK_TIME | RUNTIME_API,

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows of every size keep every record, on every drain path."""
-from harness import DRAIN_PATHS, METRICS, RUNTIME_API, TASK_TIME, ClientTest, rows
+from harness import METRICS, RUNTIME_API, TASK_TIME, ClientTest, on_each_drain_path, rows
 
 
 class Windows(ClientTest):
-    def test_window_of_one_task(self):
-        for path in DRAIN_PATHS:
-            with self.subTest(path):
-                directory = self.fresh(path)
-                model, profile = self.workload(directory, "tasks=1", **self.drain(path))
-                self.assertEqual(1, model[0]["kernels"])
-                self.assertEqual(path, profile.manifest["drain"]["path"])
-                self.assert_whole(model, profile)
+    serial = True
+
+    @on_each_drain_path
+    def test_window_of_one_task(self, path):
+        model, profile = self.workload(self.fresh("one"), "tasks=1", **self.drain(path))
+        self.assertEqual(1, model[0]["kernels"])
+        self.assertEqual(path, profile.manifest["drain"]["path"])
+        self.assert_whole(model, profile)
 
     def test_window_without_a_task(self):
         model, profile = self.workload(self.fresh("none"), "tasks=0")
@@ -19,13 +19,12 @@ class Windows(ClientTest):
         self.assert_readable(profile)
         self.assertEqual(0, profile.lost())
 
-    def test_a_thousand_tasks_on_each_of_two_devices(self):
-        for path in DRAIN_PATHS:
-            with self.subTest(path):
-                model, profile = self.workload(self.fresh(path), "tasks=1000", "devices=2", "streams=3", "single=1",
-                                               **self.drain(path))
-                self.assertEqual([1000, 1000], [d["kernels"] for d in model])
-                self.assert_whole(model, profile)
+    @on_each_drain_path
+    def test_a_thousand_tasks_on_each_of_two_devices(self, path):
+        model, profile = self.workload(self.fresh("two"), "tasks=1000", "devices=2", "streams=3", "single=1",
+                                       **self.drain(path))
+        self.assertEqual([1000, 1000], [d["kernels"] for d in model])
+        self.assert_whole(model, profile)
 
     def test_every_kind_of_kernel(self):
         for kind in ("aic", "aiv", "mix", "mixaiv"):
@@ -61,15 +60,18 @@ class Windows(ClientTest):
                     self.assertGreater(float(row["aiv_vec_ratio"]), 0)
                     self.assertGreater(float(row["aic_mac_ratio_extra"]), 0)
 
-    def test_tasks_before_and_after_the_window_stay_out(self):
-        model, profile = self.workload(self.fresh("outside"), "tasks=7", "before=500", "after=500")
+    @on_each_drain_path
+    def test_tasks_before_and_after_the_window_stay_out(self, path):
+        model, profile = self.workload(self.fresh("outside"), "tasks=7", "before=500", "after=500", **self.drain(path))
         self.assertEqual(7, model[0]["kernels"])
         self.assert_whole(model, profile)
 
-    def test_first_and_last_task_of_a_window_that_cuts_tasks(self):
+    @on_each_drain_path
+    def test_first_and_last_task_of_a_window_that_cuts_tasks(self, path):
         directory = self.fresh("straddle")
-        self.run_client("straddle", directory, 20)
+        self.run_client("straddle", directory, 20, **self.drain(path))
         profile = self.profile_in(directory)
+        self.assertEqual(path, profile.manifest["drain"]["path"])
         tasks = profile.manifest["devices"][0]["tasks"]
         # The task that ran at Start is left out, the one that runs at Stop is kept to its end.
         self.assertEqual({"started": 21, "ended": 21, "straddling_start": 1, "straddling_stop": 1}, tasks)
@@ -84,21 +86,17 @@ class Windows(ClientTest):
 
 class LongWindows(ClientTest):
     """More tasks than a stream has ids, so that ids begin anew."""
+    serial = True
+    timeout = 600
+    TASKS = 1_000_000
 
-    def wraps(self, tasks, path):
+    @on_each_drain_path
+    def test_million_tasks(self, path):
         # Five microseconds a task: the rings hold a third of a second of them, more than a busy machine
         # keeps the drain waiting.
-        model, profile = self.workload(self.fresh(path), f"tasks={tasks}", "cycles=9000", "blocks=24",
+        model, profile = self.workload(self.fresh("million"), f"tasks={self.TASKS}", "cycles=9000", "blocks=24",
                                        f"types={TASK_TIME | METRICS | RUNTIME_API:#x}", **self.drain(path))
-        self.assertEqual(tasks, model[0]["kernels"])
+        self.assertEqual(self.TASKS, model[0]["kernels"])
+        self.assertEqual(path, profile.manifest["drain"]["path"])
         exported = self.assert_whole(model, profile)
-        self.assertEqual((tasks - 1) // 65536, exported["raw"]["devices"]["0"]["flips"])
-
-    def test_hundred_thousand_tasks_direct(self):
-        self.wraps(100_000, "direct")
-
-    def test_hundred_thousand_tasks_pwritev(self):
-        self.wraps(100_000, "pwritev")
-
-    def test_million_tasks_uring(self):
-        self.wraps(1_000_000, "uring")
+        self.assertEqual((self.TASKS - 1) // 65536, exported["raw"]["devices"]["0"]["flips"])

@@ -10,7 +10,6 @@ _SOC = struct.Struct("<HHHHQHHHH40x")
 _PMU = struct.Struct("<HHHH8xHHHH8xQ8x8QQQ")
 _TS = struct.Struct("<xBHIQHHHH16x")
 _SAMPLE = struct.Struct("<B7x8QQQBB6x")
-_SLACK_NS = 10_000_000_000
 
 
 class DeviceCheck:
@@ -20,6 +19,7 @@ class DeviceCheck:
         self.tree, self.part, self.meta, self.track, self.report = tree, part, meta, track, report
         self.device = part.device
         self.count = Counter()
+        self.window = meta.device_window()
         self.tasks = defaultdict(Intervals)      # (stream, task) -> times of the task
         self.starts = defaultdict(list)          # stream -> [(clock, task)]
 
@@ -46,19 +46,9 @@ class DeviceCheck:
     def _clock(self, where, clock):
         if clock >= layout.EXACT:
             self.report.add("precision", where, f"clock {clock} is not below 2^53")
-        log = self.meta.device_log
-        try:
-            mhz = float(self.meta.device_info().get("hwts_frequency", 0))
-            base = self.meta.host_log["clock_monotonic_raw"]
-            begin = int(self.meta.start["clockMonotonicRaw"])
-            at = (clock - log["cntvct"]) * 1000 / mhz + base
-        except (KeyError, ValueError, ZeroDivisionError):
-            return
-        end = self.meta.end.get("clockMonotonicRaw", "")
-        late = end.isdigit() and at > int(end) + _SLACK_NS
-        if at < begin - _SLACK_NS or late:
-            self.report.add("clock-range", where, f"clock {clock} is {at:.0f} ns, collection began at {begin}"
-                            + (f" and ended at {end}" if late else ""))
+        first, last = self.window
+        if not first <= clock <= last:
+            self.report.add("clock-range", where, f"clock {clock} is outside the collection, {first:.0f} to {last:.0f}")
 
     def _counter(self, where, head, last):
         """The four-bit counter of a file counts its records. Returns the new value."""

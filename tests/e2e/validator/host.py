@@ -13,7 +13,6 @@ _COMPACT = struct.Struct("<HHIIIQQQQ16x")
 _ADDITIONAL = struct.Struct("<HHIIIQQII216x")
 _TRACK = struct.Struct("<HHIIIQHHHHQQ16x")
 _NODE = struct.Struct("<HHIIIQQIQII12x")
-_SLACK_NS = 10_000_000_000
 
 
 class Track:
@@ -38,6 +37,7 @@ class HostCheck:
         self.runtime = defaultdict(Intervals)
         self.track = Track()
         self.count = Counter()
+        self.window = meta.host_window()
 
     def run(self):
         self._dictionaries()
@@ -98,20 +98,10 @@ class HostCheck:
             return False
         if when >= layout.EXACT:
             self.report.add("precision", where, f"time {when} is not below 2^53")
-        self._clock(where, when)
+        if not self.window[0] <= when <= self.window[1]:
+            self.report.add("clock-range", where, f"counter {when} is outside the collection, {self.window[0]:.0f} to "
+                            f"{self.window[1]:.0f}")
         return True
-
-    def _clock(self, where, when):
-        log, mhz = self.meta.host_log, self.meta.host_mhz()
-        begin = self.meta.start.get("clockMonotonicRaw", "")
-        if mhz <= 0 or "cntvct" not in log or not begin.isdigit():
-            return
-        at = (when - log["cntvct"]) * 1000 / mhz + log["clock_monotonic_raw"]
-        end = self.meta.end.get("clockMonotonicRaw", "")
-        late = end.isdigit() and at > int(end) + _SLACK_NS
-        if at < int(begin) - _SLACK_NS or late:
-            self.report.add("clock-range", where, f"counter {when} is {at:.0f} ns, collection began at {begin}"
-                            + (f" and ended at {end}" if late else ""))
 
     # Calls.
 

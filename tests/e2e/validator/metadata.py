@@ -7,6 +7,8 @@ import re
 from . import layout
 
 _MISSING = object()
+_SLACK_NS = 10_000_000_000  # by which records may lie outside the collection
+_ALWAYS = float("-inf"), float("inf")
 
 
 def _number(text):
@@ -96,6 +98,31 @@ class PartMetadata:
         if isinstance(devices, list) and len(devices) == 1 and isinstance(devices[0], dict):
             return devices[0]
         return {}
+
+    def host_window(self):
+        """First and last counter value of the host that lie inside the collection, as far as metadata tell."""
+        mhz, log = self.host_mhz(), self.host_log
+        if mhz <= 0 or not {"cntvct", "clock_monotonic_raw"} <= log.keys():
+            return _ALWAYS
+        return self._window(mhz, log["cntvct"], log["clock_monotonic_raw"])
+
+    def device_window(self):
+        """The same for the clock of the device."""
+        log, base = self.device_log, self.host_log.get("clock_monotonic_raw")
+        try:
+            mhz = float(self.device_info().get("hwts_frequency", 0))
+        except ValueError:
+            return _ALWAYS
+        if mhz <= 0 or base is None or "cntvct" not in log:
+            return _ALWAYS
+        return self._window(mhz, log["cntvct"], base)
+
+    def _window(self, mhz, counter, ns):
+        begin, end = (str(m.get("clockMonotonicRaw", "")) for m in (self.start, self.end))
+        if not begin.isdigit():
+            return _ALWAYS
+        first = counter + (int(begin) - _SLACK_NS - ns) * mhz / 1000
+        return first, counter + (int(end) + _SLACK_NS - ns) * mhz / 1000 if end.isdigit() else float("inf")
 
     def mode(self):
         return self.sample.get("ai_core_profiling_mode")

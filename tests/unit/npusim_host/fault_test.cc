@@ -68,7 +68,7 @@ TEST(Faults, DroppedInterruptLosesExactlyWhatTheModelLost) {
   ASSERT_TRUE(done.WaitFor(100, 20 * kSecond));
   profiler.Stop();
   const npusim_totals totals = Totals(*host);
-  EXPECT_EQ(host.swallowed(0), 1u);
+  EXPECT_EQ(host->SwallowedInterrupts(0), 1u);
   EXPECT_GT(totals.fifo_lost[0], 0u);
   EXPECT_EQ(totals.fifo_produced[0], 4000u);
   EXPECT_EQ(profiler.Control(log).lost_records, totals.fifo_lost[0]);

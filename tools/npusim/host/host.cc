@@ -86,6 +86,10 @@ int Host::Totals(uint32_t device, npusim_totals* totals) {
   return impl_->Totals(device, totals);
 }
 
+uint64_t Host::SwallowedInterrupts(uint32_t device) {
+  return impl_->SwallowedInterrupts(device);
+}
+
 uint64_t Host::NowNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC_RAW, &now);
@@ -101,10 +105,6 @@ ScopedHost::~ScopedHost() {
 uint64_t ScopedHost::EventTotal(uint32_t device, int kind, uint16_t event) {
   return host_.impl().EventTotal(device, kind, event);
 }
-uint64_t ScopedHost::swallowed(uint32_t device) {
-  return host_.impl().swallowed(device);
-}
-
 // --- Impl -------------------------------------------------------------------------------------------------
 
 const npusim_model_ops Host::Impl::kOps = {
@@ -350,7 +350,8 @@ uint64_t Host::Impl::EventTotal(uint32_t id, int kind, uint16_t event) {
   return npusim_model_event_total(devices_[id]->model, kind, event);
 }
 
-uint64_t Host::Impl::swallowed(uint32_t id) {
+uint64_t Host::Impl::SwallowedInterrupts(uint32_t id) {
+  if (id >= devices_.size()) return 0;
   std::lock_guard lock(mutex_);
   return devices_[id]->driver->swallowed();
 }

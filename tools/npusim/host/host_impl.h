@@ -28,7 +28,7 @@ class Host::Impl {
   int WaitIdle(uint32_t device, uint64_t timeout_ns);
   int Totals(uint32_t device, npusim_totals* totals);
   uint64_t EventTotal(uint32_t device, int kind, uint16_t event);
-  uint64_t swallowed(uint32_t device);
+  uint64_t SwallowedInterrupts(uint32_t device);
 
   // --- npusim/npusim_device.h ---
   int Open(uint32_t device);

@@ -20,8 +20,6 @@ class ScopedHost {
   /** What the model itself counted of an event on all cores of a kind (0 cube, 1 vector), ended blocks only.
    */
   uint64_t EventTotal(uint32_t device, int kind, uint16_t event);
-  /** FIFO interrupts swallowed by the drop_irq fault. */
-  uint64_t swallowed(uint32_t device);
 
  private:
   Host host_;

@@ -93,6 +93,9 @@ class Host {
   /** The model's own count of everything it did. @return 0 or -ENODEV */
   int Totals(uint32_t device, npusim_totals* totals);
 
+  /** Interrupts of task FIFOs that the drop_irq fault kept from the driver; 0 for a device that is not there. */
+  uint64_t SwallowedInterrupts(uint32_t device);
+
   /** CLOCK_MONOTONIC_RAW in nanoseconds, the time base of the model. */
   static uint64_t NowNs();
 

@@ -43,14 +43,18 @@ typedef struct npusimDeviceTotals {
   uint64_t tasksSubmitted; /**< tasks of every kind handed to the device, marks not included */
   uint64_t tasksStarted;
   uint64_t tasksEnded;
-  uint64_t kernelsEnded; /**< AI_CORE, AI_VECTOR_CORE and MIX tasks among them */
-  uint64_t aicCycles;    /**< cycles of all cube cores while they ran blocks */
-  uint64_t aivCycles;    /**< cycles of all vector cores while they ran blocks */
-  uint64_t cubeMacs;     /**< multiply-accumulates of ended kernels, all precisions */
-  uint64_t bytesRead;    /**< from main memory */
-  uint64_t bytesWritten; /**< to main memory */
-  uint64_t aicpuEnded;   /**< AI CPU tasks among the ended */
-  uint64_t vectorOps;    /**< element operations of ended kernels */
+  uint64_t kernelsEnded;        /**< AI_CORE, AI_VECTOR_CORE and MIX tasks among them */
+  uint64_t aicCycles;           /**< cycles of all cube cores while they ran blocks */
+  uint64_t aivCycles;           /**< cycles of all vector cores while they ran blocks */
+  uint64_t cubeMacs;            /**< multiply-accumulates of ended kernels, all precisions */
+  uint64_t bytesRead;           /**< from main memory */
+  uint64_t bytesWritten;        /**< to main memory */
+  uint64_t aicpuEnded;          /**< AI CPU tasks among the ended */
+  uint64_t vectorOps;           /**< element operations of ended kernels */
+  uint64_t logLost;             /**< starts and ends of tasks that the device's log FIFO had no room for */
+  uint64_t pmuLost;             /**< counter snapshots that the device's PMU FIFO had no room for */
+  uint64_t queueDropped;        /**< records that device-written queues had no credit for */
+  uint64_t interruptsSwallowed; /**< interrupts that NPUSIM_FAULT=drop_irq kept from the driver */
 } npusimDeviceTotals;
 
 /**

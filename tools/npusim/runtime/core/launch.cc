@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "acl/acl_base.h"
+#include "refnpu_regs.h"
 #include "runtime/core/graph.h"
 #include "runtime/core/reporting.h"
 
@@ -141,6 +142,10 @@ int npusimTotals(uint32_t device, npusimDeviceTotals* totals, size_t size) {
   out.bytesWritten = t.hbm_bytes[1];
   out.aicpuEnded = t.aicpu_ended;
   out.vectorOps = t.vector_ops;
+  out.logLost = t.fifo_lost[REFNPU_FIFO_LOG];
+  out.pmuLost = t.fifo_lost[REFNPU_FIFO_PMU];
+  out.queueDropped = t.queue_dropped;
+  out.interruptsSwallowed = Host::Get().SwallowedInterrupts(device);
   std::memcpy(totals, &out, std::min(size, sizeof out));
   return ACL_SUCCESS;
 }
