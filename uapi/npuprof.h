@@ -138,6 +138,7 @@ enum npuprof_loss_cause {
  * @channel: enum npuprof_channel
  * @core: index of the core, or 0xffff for the device
  * @core_kind: enum npuprof_core_kind
+ * @reserved0: zero
  */
 struct npuprof_ring_ctrl {
 	__u64 head;
@@ -164,6 +165,7 @@ struct npuprof_ring_ctrl {
 /**
  * struct npuprof_ring_tail - one ring's entry in the tails area, written by the consumer only
  * @tail: records consumed so far
+ * @reserved: zero
  */
 struct npuprof_ring_tail {
 	__u64 tail;
@@ -196,6 +198,7 @@ struct npuprof_ring_tail {
  * @record_formats: returned: NPUPROF_RECORDS_VERSION
  * @aicpu_cores: returned: number of AI CPU cores
  * @name: returned: NUL-terminated device name
+ * @reserved: zero
  */
 struct npuprof_query {
 	__u32 size;
@@ -250,6 +253,8 @@ struct npuprof_query {
  * @ring: returned: index of the ring in the control and tails areas
  * @record_size: returned: bytes of one record
  * @data_offset: returned: offset of slot 0 in the data area
+ * @reserved0: must be zero
+ * @reserved: must be zero
  *
  * TASK_LOG, TASK_PMU, TS_TRACK, AICPU and BLOCK_PMU rings record one window of tasks and so belong to one
  * session at a time; the event lists of TASK_PMU and BLOCK_PMU share the counters of a core kind, and the
@@ -295,6 +300,8 @@ struct npuprof_add_ring {
  * @monotonic_raw_ns: returned: CLOCK_MONOTONIC_RAW at the same moment
  * @straddling: returned: START: tasks already running, which are not recorded; STOP: recorded tasks that
  *	still ran when the window ended. How many of them never ended is tasks_started - tasks_ended of STATS
+ * @reserved0: must be zero
+ * @reserved: must be zero
  *
  * START arms all rings at one device clock value; a task belongs to the window in which it started. STOP
  * ends the window for starts at once, waits for the ends, then publishes all that is buffered anywhere,
@@ -324,6 +331,7 @@ struct npuprof_control {
  * @busy_ns: returned: host CPU time spent for the session inside the driver
  * @tasks_started: returned: tasks the device started since the session started
  * @tasks_ended: returned: tasks the device ended since the session started
+ * @reserved: zero
  */
 struct npuprof_stats {
 	__u32 size;
@@ -346,6 +354,7 @@ struct npuprof_stats {
  * @host_before_ns: returned: CLOCK_MONOTONIC_RAW just before the device clock was read
  * @device_clock: returned: device clock in ticks of npuprof_query.clock_hz
  * @host_after_ns: returned: CLOCK_MONOTONIC_RAW just after
+ * @reserved: zero
  */
 struct npuprof_clock {
 	__u32 size;

@@ -71,6 +71,7 @@
  * @subtask_id: context id of a sub-task; 0 for tasks
  * @ffts_type: FFTS type from bit 13 up; 0 for tasks
  * @thread_id: thread of a sub-task; 0 for tasks
+ * @reserved: zero
  */
 struct npuprof_rec_task_log {
 	__u16 head;
@@ -98,6 +99,10 @@ struct npuprof_rec_task_log {
  * @counters: events in the order of the ring's event list of that core kind
  * @start: device clock at the start of the task
  * @end: device clock at the end of the task
+ * @reserved0: zero
+ * @reserved1: zero
+ * @reserved2: zero
+ * @reserved3: zero
  */
 struct npuprof_rec_task_pmu {
 	__u16 head;
@@ -133,6 +138,10 @@ struct npuprof_rec_task_pmu {
  * @counters: as in struct npuprof_rec_task_pmu
  * @start: device clock at the start of the block
  * @end: device clock at the end of the block
+ * @reserved0: zero
+ * @reserved1: zero
+ * @reserved2: zero
+ * @reserved3: zero
  */
 struct npuprof_rec_block_pmu {
 	__u16 head;
@@ -163,6 +172,7 @@ struct npuprof_rec_block_pmu {
  * @clock: device clock
  * @step: NPUPROF_TS_STEP: index and model id, then stream, task and tag of the mark
  * @flip: NPUPROF_TS_FLIP: the stream's task ids begin anew with task_id
+ * @reserved0: zero
  */
 struct npuprof_rec_ts_track {
 	__u8 mode;
@@ -200,6 +210,9 @@ struct npuprof_rec_ts_track {
  * @time_ns: device monotonic time in nanoseconds
  * @count: number of valid entries of @counters
  * @core_id: matrix cores from 0, vector cores after them
+ * @reserved0: zero
+ * @reserved1: zero
+ * @reserved2: zero
  */
 struct npuprof_rec_core_sample {
 	__u8 mode;
@@ -220,6 +233,7 @@ struct npuprof_rec_core_sample {
  * @event: HBM: 0 read, 1 write; LLC: 0 to 7; NIC: 0 receive, 1 transmit bytes; L2: 0 hit, 1 miss;
  *	DVPP: 0 busy microseconds, 1 frames
  * @unit: HBM channel, LLC slice, network port or engine
+ * @reserved: zero
  */
 struct npuprof_rec_bandwidth {
 	__u64 clock;
@@ -237,6 +251,8 @@ struct npuprof_rec_bandwidth {
  * @scheduled: device clock when a core took it
  * @start: device clock when it ran
  * @end: device clock when it ended
+ * @reserved0: zero
+ * @reserved: zero
  */
 struct npuprof_rec_aicpu {
 	__u16 stream_id;
@@ -259,6 +275,7 @@ struct npuprof_rec_aicpu {
  * @count: GAP: records missing; CLOCK: CLOCK_MONOTONIC_RAW in ns, middle of the bracket
  * @first: GAP: device clock of the first missing record; CLOCK: device clock
  * @last: GAP: device clock of the last missing record; CLOCK: width of the bracket in ns
+ * @reserved: zero
  */
 struct npuprof_rec_event {
 	__u32 kind;

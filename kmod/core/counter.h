@@ -45,7 +45,7 @@ void npc_counter_start(struct npc_counter *counter, unsigned int bits, __u64 raw
  * @counter: counter
  * @raw: raw value; bits above the width are ignored
  * @overflowed: the overflow flag at the instant of @raw, set if the counter wrapped since the flag
- *was last cleared; the caller clears it after each reading that showed it
+ *	was last cleared; the caller clears it after each reading that showed it
  *
  * Return: what was counted since the last reading.
  */

@@ -29,6 +29,8 @@ void npc_credit_init(struct npc_credit *credit, const struct npc_ring *ring, __u
 
 /**
  * npc_credit_renew() - look at the tail and raise the limit
+ * @credit: credit
+ * @ring: its ring
  *
  * An unbelievable tail renews nothing.
  *

@@ -30,8 +30,7 @@ struct npc_entry_context {
  */
 unsigned int npc_entry_words(__u64 word0);
 
-/** npc_entry_clock() - device clock of the moment an entry is about: start of PMU and AI CPU
- * entries. */
+/** npc_entry_clock() - when what an entry is about happened; PMU and AI CPU entries: began. */
 __u64 npc_entry_clock(const __u64 *words);
 
 /**

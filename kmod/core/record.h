@@ -93,7 +93,7 @@ struct npc_core {
  * @counters: raw values
  * @cycles: raw value of the cycle counter
  * @overflowed: bit k: counter k wrapped since its flag was cleared; bit NPUPROF_MAX_COUNTERS: the
- *cycle counter did
+ *	cycle counter did
  */
 struct npc_core_reading {
 	__u64 counters[NPUPROF_MAX_COUNTERS];
@@ -142,6 +142,8 @@ void npc_core_start(struct npc_core *core, unsigned int used, unsigned int count
 
 /**
  * npc_core_update() - take one reading, for a sample or because a counter overflowed
+ * @core: core
+ * @reading: what its registers said at one instant
  *
  * The caller clears the overflow flags it handed over.
  */
@@ -158,8 +160,7 @@ void npc_core_update(struct npc_core *core, const struct npc_core_reading *readi
 void npc_record_core_sample(struct npuprof_rec_core_sample *record, struct npc_core *core,
 			    const struct npc_slots *slots, __u8 core_id, __u64 time_ns);
 
-/** npc_ticks_to_ns() - @ticks of a clock of @hz (not 0) in nanoseconds, rounded down, exact over 64
- * bits. */
+/** npc_ticks_to_ns() - ticks of a clock of @hz (not 0) as nanoseconds, rounded down; exact. */
 __u64 npc_ticks_to_ns(__u64 ticks, __u64 hz);
 
 #ifdef __cplusplus

@@ -3,9 +3,9 @@
  * The producer's side of one ring of uapi/npuprof.h.
  *
  * The producer keeps its own copy of everything it decides by. From shared memory it reads one
- *word, the tail, and believes it only if it lies within the last `slots` records. Calls on one
- *ring, and on the event ring it reports to, must not run at the same time: the caller holds the
- *producer lock of the session.
+ * word, the tail, and believes it only if it lies within the last `slots` records. Calls on one
+ * ring, and on the event ring it reports to, must not run at the same time: the caller holds the
+ * producer lock of the session.
  *
  * Accounting holds at any moment between two calls:
  *	records offered = head + lost, and
@@ -121,6 +121,9 @@ void npc_ring_publish(struct npc_ring *ring);
 
 /**
  * npc_ring_write() - reserve, copy and commit one record of the ring's record size
+ * @ring: ring
+ * @record: as many bytes as the ring's record size
+ * @clock: device clock of the record
  *
  * Return: true if the record was kept, false if it was counted as lost.
  */
@@ -139,6 +142,12 @@ void npc_ring_lose(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 c
 
 /**
  * npc_ring_lose_at() - npc_ring_lose() for records missing before record number @position
+ * @ring: ring
+ * @cause: why, not NPUPROF_LOSS_NONE
+ * @position: head of the ring at the first of them
+ * @count: how many; 0 does nothing
+ * @first: device clock of the first
+ * @last: device clock of the last
  *
  * For the device-written path, where the device noted where it dropped. A gap of this cause that is
  * still open keeps its position.
@@ -148,10 +157,11 @@ void npc_ring_lose_at(struct npc_ring *ring, enum npuprof_loss_cause cause, __u6
 
 /**
  * npc_ring_follow_device() - the device itself has written and published records up to @head
+ * @ring: ring
+ * @head: records the device says it has written
  *
- * For rings in the device-written path, whose slots and head the driver does not write. Gaps that
- * lie before
- * @head are sent to the event ring.
+ * For rings in the device-written path, whose slots and head the driver does not write. Gaps
+ * before the new head are sent to the event ring.
  *
  * Return: 0, or -EINVAL if @head is impossible (it went back, or beyond the room the reader left),
  * which is the device's fault; nothing changes then.
@@ -160,6 +170,7 @@ int npc_ring_follow_device(struct npc_ring *ring, __u64 head);
 
 /**
  * npc_ring_close_gaps() - send open gaps to the event ring
+ * @ring: ring
  *
  * Called by itself when a ring takes records again; to be called at stop, and after the reader made
  * room in the event ring. A gap that finds no room there stays open and grows with later losses of
@@ -177,6 +188,8 @@ void npc_ring_set_epoch(struct npc_ring *ring, __u32 epoch);
 
 /**
  * npc_ring_freeze() - stop or resume writing into an overwrite ring
+ * @ring: ring
+ * @frozen: stop
  *
  * While frozen the ring counts what it is offered as lost (ring full). Other rings are left alone.
  */
@@ -184,6 +197,7 @@ void npc_ring_freeze(struct npc_ring *ring, bool frozen);
 
 /**
  * npc_ring_pending() - committed records the reader has not consumed
+ * @ring: ring
  *
  * Return: 0 to slots; slots also if the tail cannot be believed.
  */

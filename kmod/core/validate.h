@@ -58,8 +58,7 @@ int npc_request_find(unsigned long request, unsigned long *number, struct npc_re
  */
 int npc_copy_in(void *to, const void *from, __u32 size, const struct npc_request *request);
 
-/** npc_copy_out() - give back what the caller's structure of @size bytes has room for, but not its
- * size. */
+/** npc_copy_out() - give back what fits into @size bytes, but not the first word, the size. */
 void npc_copy_out(void *to, const void *from, __u32 size, const struct npc_request *request);
 
 /** npc_record_size() - bytes of one record of @channel, 0 if the channel is unknown. */
@@ -87,6 +86,8 @@ struct npc_device {
 
 /**
  * npc_check_add_ring() - everything that can be said of a ring without looking at other rings
+ * @add: request
+ * @device: what it is checked against
  *
  * Return: 0, -EINVAL (flags, reserved fields, ranges, duplicates in an event list, events for cores
  * the ring is not about, both paths asked for), -EOPNOTSUPP (channel, event or mode the device does

@@ -40,8 +40,7 @@ void npc_wakeup_init(struct npc_wakeup *wakeup, __u32 watermark, __u64 latency_n
  */
 bool npc_wakeup_due(struct npc_wakeup *wakeup, const struct npc_ring *ring, __u64 now_ns);
 
-/** npc_wakeup_deadline() - when npc_wakeup_due() must be asked again; NPC_TIME_NEVER if no record
- * waits. */
+/** npc_wakeup_deadline() - when to ask npc_wakeup_due() again; NPC_TIME_NEVER: no record waits. */
 __u64 npc_wakeup_deadline(const struct npc_wakeup *wakeup);
 
 #ifdef __cplusplus

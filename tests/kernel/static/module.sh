@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Checks of the kernel module's sources that need no kernel to run.
+#
+# usage: module.sh CHECK TREE WORKDIR     (CHECK: warnings, kernel-doc, checkpatch, dkms; exit 77: cannot run here)
+set -eu
+check=$1 tree=$2 work=$3
+version=$(ls /usr/src | sed -n 's/^linux-headers-\([0-9].*-amd64\)$/\1/p' | grep -v -e rt -e cloud | sort -V | tail -n 1)
+headers=/usr/src/linux-headers-$version
+
+skip() { echo "skipped: $*"; exit 77; }
+fail() { echo "module.sh: $*" >&2; exit 1; }
+
+[ -n "$version" ] || skip "no kernel headers in /usr/src (package linux-headers-amd64)"
+rm -rf "$work" && mkdir -p "$work"
+
+# In a copy: a build leaves its products beside the sources.
+copy() { "$tree/packaging/dkms/source-tree.sh" "$work"; }
+
+case $check in
+warnings)
+  command -v sparse >/dev/null || skip "sparse is not installed"
+  source=$(copy)
+  make -C "$source/kmod" KDIR="$headers" W=1 C=2 >"$work/log" 2>&1 || { cat "$work/log"; fail "the module does not build"; }
+  test -f "$source/kmod/npuprof.ko" || fail "make succeeded without npuprof.ko"
+  # BTF for modules needs a vmlinux, which header packages do not have.
+  ! grep -E '(warning|error):' "$work/log" || fail "the compiler (W=1) or sparse complains, see above"
+  echo "built $(ls "$source"/kmod/*.c "$source"/kmod/*/*.c | wc -l) sources for $version with W=1 C=2, no complaint"
+  ;;
+kernel-doc)
+  script=$(ls /usr/lib/linux-kbuild-*/scripts/kernel-doc 2>/dev/null | tail -n 1)
+  [ -n "$script" ] || skip "no kernel-doc (package linux-kbuild-6.1)"
+  perl "$script" -none -Werror "$tree"/uapi/*.h "$tree"/kmod/*.[ch] "$tree"/kmod/core/*.[ch] 2>&1 | tee "$work/log"
+  ! grep -q -E 'warning|error' "$work/log" || fail "kernel-doc complains, see above"
+  # All of the contract is documented, not only what happens to have a comment.
+  for struct in $(sed -n 's/^struct \(npuprof_[a-z_]*\) {.*/\1/p' "$tree"/uapi/npuprof.h "$tree"/uapi/npuprof_records.h); do
+    grep -q "^ \* struct $struct - " "$tree"/uapi/npuprof.h "$tree"/uapi/npuprof_records.h || fail "struct $struct has no kernel-doc"
+  done
+  ;;
+checkpatch)
+  script=
+  for place in "$tree/../shared/kernel-debug/checkpatch" "$headers/scripts" "${NPUPROF_CHECKPATCH_DIR:-/nonexistent}"; do
+    [ -f "$place/checkpatch.pl" ] && script=$place/checkpatch.pl && break
+  done
+  [ -n "$script" ] || skip "no checkpatch.pl (name its directory in NPUPROF_CHECKPATCH_DIR)"
+  cd "$tree"
+  git ls-files 'uapi/*.h' 'kmod/*.[ch]' >"$work/files"
+  judge() { # what does not apply, pattern of files
+    grep "$2" "$work/files" | xargs perl "$script" --strict --no-tree --show-types --max-line-length=120 \
+      --ignore "CAMELCASE,SPDX_LICENSE_TAG,$1" -f >>"$work/log" 2>&1 || true
+  }
+  # Code that user space compiles too has no BIT(), no ARRAY_SIZE() and names the barriers of both sides; compat.h
+  # is there to compare versions.
+  judge BIT_MACRO '^uapi/'
+  judge BIT_MACRO,ARRAY_SIZE,MEMORY_BARRIER '^kmod/core/'
+  judge LINUX_VERSION_CODE,CONSTANT_COMPARISON '^kmod/compat.h'
+  judge NONE '^kmod/\([^/c]\|c[^o]\)[^/]*$'
+  ! grep -A 3 -E '^(ERROR|WARNING|CHECK):' "$work/log" || fail "checkpatch complains, see above"
+  checked=$(grep -c 'has no obvious style problems' "$work/log") || true
+  [ "$checked" -eq "$(wc -l <"$work/files")" ] || fail "checkpatch looked at $checked of $(wc -l <"$work/files") files"
+  echo "checkpatch --strict: $checked files, no complaint"
+  ;;
+dkms)
+  command -v dkms >/dev/null || skip "dkms is not installed"
+  [ "$(id -u)" -eq 0 ] || skip "dkms wants root"
+  name=$(basename "$(copy)")
+  mkdir "$work/tree"
+  dkms build -m npuprof -v "${name#npuprof-}" --sourcetree "$work" --dkmstree "$work/tree" -k "$version" \
+    --kernelsourcedir "$headers" >"$work/log" 2>&1 || { cat "$work/log"; fail "dkms build failed"; }
+  find "$work/tree" -name 'npuprof.ko*' | grep . || fail "dkms built no module"
+  ;;
+*)
+  fail "unknown check '$check'; one of warnings, kernel-doc, checkpatch, dkms"
+  ;;
+esac
