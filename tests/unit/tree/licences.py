@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the files below one directory carry the licence line which that directory demands.
+"""Checks that the files below one directory carry the licence which that directory demands: in a line of their own
+or, where the format has no comments, in REUSE.toml.
 
 usage: licences.py ROOT TOP    (TOP: a directory directly below ROOT, or "." for the files in ROOT itself)
 """
@@ -9,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 
 APACHE = "Apache-2.0"
 UAPI = "(GPL-2.0 WITH Linux-syscall-note) OR MIT"
@@ -32,10 +34,11 @@ RULES = [
 # The layout of the tree. A new directory needs a rule, so it is named here first.
 TOPS = {".ci", "LICENSES", "cmake", "docs", "kmod", "libprof", "packaging", "tests", "tools", "uapi"}
 
-# Files that cannot or need not carry a line: data, pictures, licence texts.
-EXEMPT = ["LICENSES/*", "tests/data/*", "*.json", "*.csv", "*.png", "*.jpg", "*.svg"]
-# Pages for people may go without; a line that is there must be right.
-OPTIONAL = ["*.md"]
+# The texts themselves.
+EXEMPT = ["LICENSES/*"]
+# Files that can carry a line have to; REUSE.toml speaks for the others.
+COMMENTED = (".c", ".cc", ".h", ".py", ".sh", ".md", ".cmake", ".yml", ".toml", "CMakeLists.txt")
+DATA = "tests/data/"
 
 LINE = re.compile(r"SPDX-License-Identifier:\s*(.*?)\s*(?:\*/|-->)?\s*$")
 LICENCE_FILE = {"GPL-2.0": "GPL-2.0-only"}
@@ -59,6 +62,32 @@ def found(root, path):
     return None
 
 
+def annotations(root):
+    """[(glob, licence)] of REUSE.toml; the last one that fits a file decides."""
+    path = os.path.join(root, "REUSE.toml")
+    if not os.path.exists(path):
+        return []
+    with open(path, "rb") as f:
+        listed = tomllib.load(f).get("annotations", [])
+    globs = [(g, a.get("SPDX-License-Identifier")) for a in listed
+             for g in ([a["path"]] if isinstance(a["path"], str) else a["path"])]
+    return globs
+
+
+def fits(path, glob):
+    """As REUSE has it: * stays within a directory, ** does not."""
+    parts = re.split(r"(\*\*|\*)", glob)
+    return re.fullmatch("".join({"**": ".*", "*": "[^/]*"}.get(p, re.escape(p)) for p in parts), path) is not None
+
+
+def annotated(path, globs):
+    """The licence that REUSE.toml gives a file without a line of its own, or None."""
+    if path.endswith(COMMENTED) and not path.startswith(DATA):
+        return None
+    hits = [licence for glob, licence in globs if fits(path, glob)]
+    return hits[-1] if hits else None
+
+
 def files(root):
     """Tracked files; without a usable git repository (a source archive) every file outside build trees."""
     git = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True)
@@ -74,18 +103,21 @@ def files(root):
 def check(root, top):
     """Returns (number of files looked at, list of complaints)."""
     complaints, count = [], 0
-    for path in sorted(files(root)):
+    paths, globs = sorted(files(root)), annotations(root)
+    if top == ".":
+        complaints += [f"REUSE.toml: '{glob}' fits no file" for glob, _ in globs
+                       if not any(fits(path, glob) for path in paths)]
+    for path in paths:
         if top == "." and "/" in path and path.split("/")[0] not in TOPS:
             complaints.append(f"{path}: '{path.split('/')[0]}' is no directory of the layout")
         if (path.split("/")[0] if "/" in path else ".") != top or matches(path, EXEMPT):
             continue
         count += 1
-        licence = found(root, path)
-        if licence is None and matches(path, OPTIONAL):
-            continue
+        licence = found(root, path) or annotated(path, globs)
         want = demanded(path)
         if licence is None:
-            complaints.append(f"{path}: no SPDX-License-Identifier in the first three lines; it must be '{want}'")
+            complaints.append(f"{path}: no SPDX-License-Identifier in the first three lines, and no annotation in "
+                              f"REUSE.toml; it must be '{want}'")
         elif licence != want:
             complaints.append(f"{path}: licence '{licence}'; it must be '{want}'")
         for name in re.findall(r"[A-Za-z0-9.-]+", licence or ""):

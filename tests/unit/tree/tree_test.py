@@ -72,10 +72,29 @@ class Tree(unittest.TestCase):
         self.write("misc/a.c", "// SPDX-License-Identifier: Apache-2.0\n")
         self.assertEqual(self.complaints("."), ["misc/a.c: 'misc' is no directory of the layout"])
 
-    def test_page_without_line_passes_and_with_wrong_line_does_not(self):
+    def test_pages_need_the_line_too(self):
         self.write("docs/a.md", "# Page\n")
         self.write("docs/b.md", "<!-- SPDX-License-Identifier: MIT -->\n")
-        self.assertEqual(self.complaints("docs"), ["docs/b.md: licence 'MIT'; it must be 'Apache-2.0'"])
+        found = self.complaints("docs")
+        self.assertEqual(len(found), 2)
+        self.assertIn("docs/a.md: no SPDX", found[0])
+        self.assertEqual(found[1], "docs/b.md: licence 'MIT'; it must be 'Apache-2.0'")
+
+    def test_files_without_comments_are_named_in_reuse_toml(self):
+        self.write("REUSE.toml", '# SPDX-License-Identifier: Apache-2.0\n[[annotations]]\n'
+                                 'path = ["libprof/*.json", "libprof/*.cc", "tests/data/**", "none/*"]\n'
+                                 'SPDX-License-Identifier = "Apache-2.0"\n'
+                                 '[[annotations]]\npath = "kmod/a.json"\nSPDX-License-Identifier = "MIT"\n')
+        self.write("libprof/a.json", "{}")
+        self.write("libprof/below/b.json", "{}")
+        self.write("libprof/c.cc", "int c;\n")
+        self.write("tests/data/x/y.slice_0", "data")
+        self.write("kmod/a.json", "{}")
+        bad = [c.split(":")[0] for c in self.complaints("libprof")]
+        self.assertEqual(bad, ["libprof/below/b.json", "libprof/c.cc"])
+        self.assertEqual(licences.check(self.root, "tests"), (1, []))
+        self.assertEqual(self.complaints("kmod"), ["kmod/a.json: licence 'MIT'; it must be 'GPL-2.0-only'"])
+        self.assertEqual(self.complaints("."), ["REUSE.toml: 'none/*' fits no file"])
 
     def test_broken_link_is_found(self):
         self.write("docs/a.md", "[there](b.md#part) ![no](images/no.png) [web](https://example.org) [x](#here)\n")
