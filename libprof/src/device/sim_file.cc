@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "device/backends.h"
 #include "drain/drain.h"
@@ -40,13 +42,19 @@ struct SimApi {
 // Looked for at each call until it is found: the runtime may be loaded after us. Loaded with RTLD_LOCAL (as
 // Python extensions are) it is not in the default scope, but can be asked for by name.
 const SimApi* FindSim() {
-  static SimApi api;
-  static const SimApi* found = nullptr;
-  if (found != nullptr) return found;
-  if (api.Find(RTLD_DEFAULT)) return found = &api;
+  static std::atomic<const SimApi*> known{nullptr};
+  if (const SimApi* api = known.load(std::memory_order_acquire)) return api;
+  // Threads that look at the same time find the same functions; the first one's stay, and for good.
+  const auto keep = [](const SimApi& api) {
+    const SimApi* present = nullptr;
+    auto fresh = std::make_unique<SimApi>(api);
+    return known.compare_exchange_strong(present, fresh.get()) ? fresh.release() : present;
+  };
+  SimApi api;
+  if (api.Find(RTLD_DEFAULT)) return keep(api);
   void* runtime = dlopen("libruntime.so", RTLD_LAZY | RTLD_NOLOAD);
   if (runtime == nullptr) return nullptr;
-  if (api.Find(runtime)) return found = &api;  // keeps the reference: its functions are in use from now on
+  if (api.Find(runtime)) return keep(api);  // keeps the reference: its functions are in use from now on
   dlclose(runtime);
   return nullptr;
 }

@@ -49,9 +49,8 @@ class Dictionary {
   size_t texts() const;
   size_t types() const;
 
-  /// Around fork(): no other thread of the parent is inside while the child is made.
-  void Lock() { mutex_.lock(); }
-  void Unlock() { mutex_.unlock(); }
+  /// For forks: nobody is inside while the child is made.
+  std::mutex& mutex() { return mutex_; }
 
  private:
   template <typename Entries, typename Visit>

@@ -33,6 +33,9 @@ class Components {
   /// True on a thread that is inside a callback: control functions refuse then instead of waiting for themselves.
   static bool InCallback();
 
+  /// For forks; see fork_locks.h.
+  std::mutex& mutex() { return mutex_; }
+
  private:
   struct Entry {
     uint32_t module;

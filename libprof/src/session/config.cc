@@ -33,6 +33,10 @@ Result NotLiving(const void* config) {
 
 }  // namespace
 
+std::mutex& ConfigLock() {
+  return Living().mutex;
+}
+
 std::string Hex(uint64_t value) {
   return fmt::format("{:#x}", value);
 }

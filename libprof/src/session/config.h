@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,9 @@ Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const 
 Result DestroyConfig(const aclprofConfig* config);
 /// Copies a living configuration.
 Result CopyConfig(const aclprofConfig* config, aclprofConfig* copy);
+
+/// The lock of the living configurations, for forks; see fork_locks.h.
+std::mutex& ConfigLock();
 
 /// "0x807"
 std::string Hex(uint64_t value);

@@ -6,10 +6,12 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <thread>
 
 #include "device/device_file.h"
+#include "drain/fork_guard.h"
 #include "host/dictionary.h"
 #include "host/queue.h"
 #include "session/log.h"
@@ -28,15 +30,35 @@ Result RefuseInCallback(const char* function) {
       fmt::format("{} was called from a component's callback, which would wait for itself", function));
 }
 
-// A dictionary that another thread of the parent was changing must not reach the child half changed.
-void ForkPrepare() {
-  host::Dictionary::Process().Lock();
+template <std::mutex& (*Get)()>
+constexpr fork_locks::Lock LockOf() {
+  return {[] { return Get().try_lock(); }, [] { Get().unlock(); }, [] { new (&Get()) std::mutex; }};
 }
-void ForkParent() {
-  host::Dictionary::Process().Unlock();
+
+std::mutex& DictionaryLock() {
+  return host::Dictionary::Process().mutex();
 }
 
 }  // namespace
+
+const fork_locks::Lock Manager::kForkLocks[] = {LockOf<DictionaryLock>(), LockOf<ConfigLock>(),
+                                                LockOf<&Manager::FactsLock>(),
+                                                LockOf<&Manager::ComponentsLock>()};
+const unsigned Manager::kForkLockCount = std::size(kForkLocks);
+
+// From the first call on: another thread may fork while a session is started for the first time.
+Manager::Manager() {
+  drain::InstallForkHandlers();
+  pthread_atfork([] { fork_locks::Prepare(kForkLocks, kForkLockCount); },
+                 [] { fork_locks::Parent(kForkLocks, kForkLockCount); }, &Manager::ForkChild);
+}
+
+std::mutex& Manager::FactsLock() {
+  return Process().facts_mutex_;
+}
+std::mutex& Manager::ComponentsLock() {
+  return Process().components_.mutex();
+}
 
 Manager& Manager::Process() {
   // Never destroyed: the exit handler and late callers need it.
@@ -187,7 +209,6 @@ Result Manager::StartSession(const Wanted& wanted, const std::string& output) {
   if (!handlers_installed_) {
     handlers_installed_ = true;
     std::atexit(&Manager::AtExit);
-    pthread_atfork(&ForkPrepare, &ForkParent, &Manager::ForkChild);
   }
   return Result::Ok();
 }
@@ -349,15 +370,17 @@ void Manager::AtExit() {
 void Manager::ForkChild() {
   Manager& manager = Process();
   host::QueueSet::Process().ResetInChild();
-  host::Dictionary::Process().Unlock();
+  fork_locks::Child(kForkLocks, kForkLockCount);
   new (&manager.mutex_) std::mutex;
-  new (&manager.facts_mutex_) std::mutex;
   if (manager.session_) {
     manager.session_->AbandonInChild();
     static_cast<void>(manager.session_.release());
   }
   manager.mode_ = Mode::kOff;
-  manager.open_devices_.clear();
+  // Another thread may have been changing these; what they hold then cannot be freed.
+  new (&manager.settings_) Settings;
+  new (&manager.output_) std::string;
+  new (&manager.open_devices_) std::set<uint32_t>;
   manager.record_tried_ = true;
 }
 

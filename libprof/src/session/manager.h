@@ -12,6 +12,7 @@
 
 #include "session/components.h"
 #include "session/config.h"
+#include "session/fork_locks.h"
 #include "session/result.h"
 #include "session/session.h"
 #include "session/settings.h"
@@ -58,7 +59,11 @@ class Manager {
   Mode mode() const;
 
  private:
-  Manager() = default;
+  Manager();
+  static std::mutex& FactsLock();
+  static std::mutex& ComponentsLock();
+  static const fork_locks::Lock kForkLocks[];
+  static const unsigned kForkLockCount;
   Result StartSession(const Wanted& wanted, const std::string& output);
   Result StopSession(bool at_exit);
   Components::Command CommandFor(const Session& session) const;

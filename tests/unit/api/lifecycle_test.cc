@@ -372,6 +372,45 @@ int EndOfChild(Body body) {
   return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+TEST_F(Lifecycle, AForkWhileAnotherThreadIsInsideLeavesTheChildUsable) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer allows no new threads in a child of a process with threads";
+#endif
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        Init();
+        aclprofConfig* config = Config({}, ACL_PROF_MSPROFTX);
+        Set(ACL_PROF_HOST_SYS, "cpu");
+        aclprofStart(config);
+        MsprofRegisterCallback(MSPROF_MODULE_GE, [](uint32_t, void*, uint32_t) { return 0; });
+        MsprofSetDeviceIdByGeModelIdx(1, 0);
+        aclprofStop(config);
+        aclprofDestroyConfig(config);
+        aclprofFinalize();
+      }
+    });
+  }
+  int failed = 0;
+  for (int i = 0; i < 40; ++i) {
+    failed += EndOfChild([&] {
+                alarm(20);  // a child that waits for a thread of its parent waits for ever
+                if (Init((directory_ / "child").string()) != 0) _exit(1);
+                Set(ACL_PROF_HOST_SYS, "mem");
+                MsprofGetHashId("name", 4);
+                MsprofSetDeviceIdByGeModelIdx(1, 0);
+                aclprofConfig* own = Config({}, ACL_PROF_MSPROFTX);
+                if (aclprofStart(own) != 0) _exit(2);
+                if (aclprofFinalize() != 0 || aclprofDestroyConfig(own) != 0) _exit(3);
+              }) != 0;
+  }
+  stop = true;
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+}
+
 TEST_F(Lifecycle, AComplaintThatNobodyReadsDoesNotEndTheProgram) {
   EXPECT_EQ(EndOfChild([&] {
               int ends[2];

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace npuprof {
+
+/// Locks that are only ever held for moments. A fork takes them first, so that the child gets what they protect whole
+/// and unlocked. It waits at most 50 ms in all: where a signal handler forks, their holder may be the forking thread
+/// itself, and then the child gets a new lock and what lies behind it as it is.
+namespace fork_locks {
+
+struct Lock {
+  bool (*try_lock)();
+  void (*unlock)();
+  void (*renew)();  ///< in the child: whoever held it does not exist there
+};
+
+void Prepare(const Lock* locks, unsigned count);
+void Parent(const Lock* locks, unsigned count);
+void Child(const Lock* locks, unsigned count);
+
+}  // namespace fork_locks
+}  // namespace npuprof
