@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstring>
 #include <set>
 #include <thread>
 
@@ -52,6 +55,33 @@ TEST_F(Stream, EventMakesAnotherStreamWait) {
   ASSERT_EQ(aclrtEventElapsedTime(&ms, after_a, after_b), ACL_SUCCESS);
   EXPECT_GE(ms, 1.0f) << "the kernel behind the wait ran after the event";
   EXPECT_EQ(aclrtEventElapsedTime(&ms, after_b, after_a), ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL);
+}
+
+TEST_F(Stream, AForkedChildIsToldThatTheDeviceIsNotItsOwnAndWaitsForNothing) {
+  aclrtEvent event;
+  ASSERT_EQ(aclrtCreateEvent(&event), ACL_SUCCESS);
+  Kernel(a_, 1'800'000'000);  // runs for a second, so beyond the fork
+  ASSERT_EQ(aclrtRecordEvent(event, a_), ACL_SUCCESS);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    if (npusimLaunch(b_, "k", "K", NPUSIM_OP_AI_CORE, 1, 1000, 1) == ACL_SUCCESS) _exit(1);
+    const char* why = aclGetRecentErrMsg();
+    if (why == nullptr || std::strstr(why, "forked") == nullptr) _exit(2);
+    if (aclrtSynchronizeStream(a_) == ACL_SUCCESS) _exit(3);
+    why = aclGetRecentErrMsg();
+    if (why == nullptr || std::strstr(why, "forked") == nullptr) _exit(4);
+    aclrtSynchronizeEvent(event);
+    aclrtSynchronizeDevice();
+    aclrtResetDevice(0);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(aclrtSynchronizeStream(a_), ACL_SUCCESS) << "the parent is not affected";
 }
 
 TEST_F(Stream, ElapsedTimeIsDeviceTimeAndFollowsTheWork) {

@@ -161,21 +161,26 @@ int npusim_dev_count(void) {
 }
 
 int npusim_dev_open(uint32_t device_id) {
+  if (npusim::Host::forked()) return -EOWNERDEAD;
   return npusim::Host::Get().impl().Open(device_id);
 }
 
 int npusim_dev_close(int handle) {
+  if (npusim::Host::forked()) return -EOWNERDEAD;
   return npusim::Host::Get().impl().Close(handle);
 }
 
 int npusim_dev_ioctl(int handle, unsigned long request, void* arg) {
+  if (npusim::Host::forked()) return -EOWNERDEAD;
   return npusim::Host::Get().impl().Ioctl(handle, request, arg);
 }
 
 int npusim_dev_mmap(int handle, uint64_t offset, size_t length, void** address) {
+  if (npusim::Host::forked()) return -EOWNERDEAD;
   return npusim::Host::Get().impl().Mmap(handle, offset, length, address);
 }
 
 int npusim_dev_poll_fd(int handle) {
+  if (npusim::Host::forked()) return -EOWNERDEAD;
   return npusim::Host::Get().impl().PollFd(handle);
 }

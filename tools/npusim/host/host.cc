@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -19,6 +20,7 @@ namespace npusim {
 namespace {
 
 Host* g_test_host = nullptr;
+std::atomic<bool> g_forked{false};
 
 Host* FromEnvironment() {
   std::vector<std::string> complaints;
@@ -28,6 +30,7 @@ Host* FromEnvironment() {
   };
   const Settings settings = ReadSettings(get, &complaints);
   for (const std::string& complaint : complaints) std::fprintf(stderr, "%s\n", complaint.c_str());
+  pthread_atfork(nullptr, nullptr, [] { g_forked.store(true, std::memory_order_relaxed); });
   return new Host(settings);
 }
 
@@ -76,13 +79,19 @@ uint32_t Host::device_count() const {
 const Settings& Host::settings() const {
   return impl_->settings();
 }
+bool Host::forked() {
+  return g_forked.load(std::memory_order_relaxed);
+}
 int Host::Submit(uint32_t device, const npusim_task& task, TaskListener* listener) {
+  if (forked()) return -EOWNERDEAD;
   return impl_->Submit(device, task, listener);
 }
 int Host::WaitIdle(uint32_t device, uint64_t timeout_ns) {
+  if (forked()) return -EOWNERDEAD;
   return impl_->WaitIdle(device, timeout_ns);
 }
 int Host::Totals(uint32_t device, npusim_totals* totals) {
+  if (forked()) return -EOWNERDEAD;
   return impl_->Totals(device, totals);
 }
 

@@ -76,6 +76,12 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
+  /**
+   * True in a child forked from the process whose host this is: the devices' thread is not in the child, so that
+   * nothing would ever end there. Every call refuses with -EOWNERDEAD then.
+   */
+  static bool forked();
+
   uint32_t device_count() const;
   const Settings& settings() const;
 

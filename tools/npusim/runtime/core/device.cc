@@ -334,9 +334,12 @@ int rtStreamSynchronize(void* stream, int32_t timeout_ms) {
     return rtFail(ACL_ERROR_RT_WAIT_TIMEOUT,
                   fmt::format("stream {} is still busy after {} ms", s->id, timeout_ms));
   if (int failure = s->failure.load())
-    return rtFail(ACL_ERROR_RT_DEVICE_TASK_ABORT,
-                  fmt::format("tasks of stream {} were torn off because device {} {}", s->id, s->device->id,
-                              failure == -ENODEV ? "went away" : "was reset"));
+    return rtFail(
+        ACL_ERROR_RT_DEVICE_TASK_ABORT,
+        fmt::format("tasks of stream {} were torn off because device {} {}", s->id, s->device->id,
+                    failure == -ENODEV       ? "went away"
+                    : failure == -EOWNERDEAD ? "belongs to the process that this one was forked from"
+                                             : "was reset"));
   return ACL_SUCCESS;
 }
 

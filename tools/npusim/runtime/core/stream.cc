@@ -43,6 +43,7 @@ void Stamp::Finish(uint64_t at, int result) {
 }
 
 void Stamp::Wait() {
+  if (Host::forked()) return;  // whoever would finish it is not in this process
   std::unique_lock lock(mutex);
   changed.wait(lock, [this] { return done; });
 }
@@ -78,9 +79,12 @@ int Stream::Submit(const npusim_task& task, const Effect& effect) {
     return ACL_SUCCESS;
   }
   submitted.store(before, std::memory_order_relaxed);
-  return rtFail(status == -EINVAL ? ACL_ERROR_RT_PARAM_INVALID : ACL_ERROR_RT_DEVICE_TASK_ABORT,
-                fmt::format("device {} refuses a task of kind {} on stream {}: {}", device->id, task.kind, id,
-                            status == -EINVAL ? "a value is out of range" : "the device is gone"));
+  return rtFail(
+      status == -EINVAL ? ACL_ERROR_RT_PARAM_INVALID : ACL_ERROR_RT_DEVICE_TASK_ABORT,
+      fmt::format("device {} refuses a task of kind {} on stream {}: {}", device->id, task.kind, id,
+                  status == -EINVAL       ? "a value is out of range"
+                  : status == -EOWNERDEAD ? "it belongs to the process that this one was forked from"
+                                          : "the device is gone"));
 }
 
 int Stream::Put(const TaskSpec& spec) {
@@ -123,6 +127,11 @@ bool Stream::Wait(int32_t timeout_ms) {
 
 bool Stream::WaitUntilEnded(uint64_t count, int32_t timeout_ms) {
   if (ended.load() >= count) return true;
+  if (Host::forked()) {
+    int none = 0;
+    failure.compare_exchange_strong(none, -EOWNERDEAD);
+    return true;
+  }
   std::unique_lock lock(wait_mutex);
   waiters.fetch_add(1);
   auto reached = [&] { return ended.load() >= count; };
