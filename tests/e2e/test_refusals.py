@@ -118,34 +118,6 @@ class Unaffected(ClientTest):
                 self.assertIn(outcome[0], (1, 7), codes)
 
 
-class FullDisk(ClientTest):
-    def setUp(self):
-        super().setUp()
-        self.disk = self.fresh("disk")
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self.disk], capture_output=True,
-                              text=True, check=False)
-        if done.returncode != 0:
-            self.skipTest(f"cannot mount a small disk: {done.stderr.strip()}")
-        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
-
-    def test_full_disk_is_told_and_harms_neither_program_nor_what_was_written(self):
-        done = subprocess.run([os.path.join(CLIENTS, "workload"), self.disk, "tasks=50000", "cycles=500"],
-                              capture_output=True, text=True, env=environment(), timeout=300, cwd=self.dir, check=False)
-        self.assertGreaterEqual(done.returncode, 0, "died by a signal")
-        self.assertIn("aclprofStop returned 500005", done.stderr)
-        self.assertIn("No space left on device", done.stderr)
-        profile = self.profile_in(self.disk)
-        # What is there is whole; what is not there is counted.
-        report = profile.validate()
-        self.assertNotIn("slice-records", report.rules())
-        self.assertNotIn("host-magic", report.rules())
-        self.assertGreater(profile.lost(), 0)
-        stored = sum(d.get("stars_soc", 0) for d in report.counts["devices"].values())
-        log = profile.rings("task_log")
-        self.assertEqual(100_000, sum(r["records"] for r in log))
-        self.assertEqual(sum(r["kept"] for r in log), stored)
-
-
 class Command(ClientTest):
     def command(self, *arguments):
         return subprocess.run([NPUPROF, *arguments], capture_output=True, text=True, env=environment(), timeout=120,

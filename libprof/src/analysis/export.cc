@@ -3,6 +3,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
@@ -60,6 +61,8 @@ class Exporter {
     return std::find(words.begin(), words.end(), word) != words.end();
   }
   void ChooseOutput();
+  void Write();
+  void Withdraw();
   fs::path File(const char* name, const char* extension) const {
     return output_ / fmt::format("{}_{}.{}", name, timestamp_, extension);
   }
@@ -75,6 +78,7 @@ class Exporter {
   const ExportOptions& options_;
   std::vector<std::string> formats_, tables_;
   fs::path output_;
+  std::vector<fs::path> created_;  // directories made for the output, the innermost first
   std::string timestamp_;
   SliceIndex index_;
   Diagnostics diagnostics_;
@@ -101,6 +105,9 @@ std::vector<std::string> Exporter::Parts(const Profile& profile) {
 void Exporter::ChooseOutput() {
   output_ = options_.output.empty() ? profile_.path() / "mindstudio_profiler_output" : options_.output;
   std::error_code error;
+  fs::path path = fs::absolute(output_).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();
+  for (; path.has_relative_path() && !fs::exists(path, error); path = path.parent_path()) created_.push_back(path);
   fs::create_directories(output_, error);
   if (error) throw Error(fmt::format("{} cannot be created: {}", output_.string(), error.message()));
   if (!fs::is_directory(output_, error)) throw Error(fmt::format("{} is no directory", output_.string()));
@@ -148,7 +155,27 @@ void Exporter::Finish(CsvFile* file, const char* table) {
 }
 
 ExportResult Exporter::Run() {
-  ChooseOutput();
+  try {
+    ChooseOutput();
+    Write();
+  } catch (...) {
+    Withdraw();
+    throw;
+  }
+  return std::move(result_);
+}
+
+// Tables without the ones that failed would pass for a whole export.
+void Exporter::Withdraw() {
+  task_time_.reset();
+  op_summary_.reset();
+  timeline_.reset();
+  std::error_code ignored;
+  for (const fs::path& file : result_.files) fs::remove(file, ignored);
+  for (const fs::path& directory : created_) ::rmdir(directory.c_str());  // only if nobody else used it
+}
+
+void Exporter::Write() {
   for (const auto& [path, slices] : index_.all()) total_ += TotalBytes(slices);
   host_.Load(profile_, index_, Progress("host"));
   Flips device_flips;
@@ -190,7 +217,6 @@ ExportResult Exporter::Run() {
   result_.warnings.insert(result_.warnings.end(), diagnostics_.warnings().begin(),
                           diagnostics_.warnings().end());
   result_.files.push_back(WriteReadme(output_, profile_, result_));
-  return std::move(result_);
 }
 
 void Exporter::ExportDevice(size_t device) {

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/error.h"
+#include "base/quiet_write.h"
 
 namespace npuprof::analysis {
 namespace {
@@ -70,6 +71,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::Flush() {
+  const QuietWrite quiet;
   const char* data = buffer_.data();
   size_t left = buffer_.size();
   while (left > 0) {
