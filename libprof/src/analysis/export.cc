@@ -107,7 +107,8 @@ void Exporter::ChooseOutput() {
   std::error_code error;
   fs::path path = fs::absolute(output_).lexically_normal();
   if (path.filename().empty()) path = path.parent_path();
-  for (; path.has_relative_path() && !fs::exists(path, error); path = path.parent_path()) created_.push_back(path);
+  for (; path.has_relative_path() && !fs::exists(path, error); path = path.parent_path())
+    created_.push_back(path);
   fs::create_directories(output_, error);
   if (error) throw Error(fmt::format("{} cannot be created: {}", output_.string(), error.message()));
   if (!fs::is_directory(output_, error)) throw Error(fmt::format("{} is no directory", output_.string()));
