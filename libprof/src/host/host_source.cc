@@ -14,9 +14,15 @@ namespace {
 constexpr size_t kBytesPerVisit = size_t{4} << 20;
 constexpr size_t kTextsPerVisit = 4096;
 
+// Each kind is an open file of the program's process; runtimes have some dozens.
+constexpr size_t kMostFiles = 128;
+constexpr size_t kLongestName = 200;  // of a type: with what is added it has to stay a file name
+
 constexpr const char* kCalls = "api_event";
+constexpr const char* kOthers = "other types";  // no usable name has a space
 
 bool UsableInFileName(const std::string& name) {
+  if (name.size() > kLongestName || name == "hash_dic" || name == "type_info_dic") return false;
   for (char c : name) {
     if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
       return false;
@@ -54,13 +60,16 @@ HostSource::Route* HostSource::Resolve(const Entry& entry, uint16_t level, uint3
   uint64_t key = uint64_t{static_cast<uint8_t>(entry.record_class)} << 56 | uint64_t{entry.aging} << 55;
   if (!calls) key |= uint64_t{level} << 32 | type;
   if (auto known = routes_.find(key); known != routes_.end()) return &known->second;
+  if (routes_.size() >= kMostFiles) return nullptr;
 
   const std::string kind = KindName(entry.record_class, level, type);
   if (!calls && Dictionary::Process().TypeName(level, type) != kind) {
     on_message_(
         drain::Severity::kWarning,
         "records of level " + std::to_string(level) + " type " + std::to_string(type) +
-            " have no registered name of letters, digits and _, so readers will not find their file " + kind);
+            " have no registered name of at most " + std::to_string(kLongestName) +
+            " letters, digits and _ other than the dictionaries', so readers will not find their file " +
+            kind);
   }
   std::string tag = calls ? std::string(kCalls) + ".data"
                           : (entry.record_class == RecordClass::kCompact ? "compact." : "additional.") + kind;
@@ -85,7 +94,14 @@ bool HostSource::Take(const Entry& entry) {
   std::memcpy(&level, record + 2, sizeof(level));
   std::memcpy(&type, record + 4, sizeof(type));
   Route* route = Resolve(entry, level, type);
-  return route->output->file.Append(record, 1, route->ledger) == 1;
+  if (route) return route->output->file.Append(record, 1, route->ledger) == 1;
+  if (others_++ == 0) {
+    on_message_(drain::Severity::kError, "records of more than " + std::to_string(kMostFiles) +
+                                             " types were reported; those of level " + std::to_string(level) +
+                                             " type " + std::to_string(type) +
+                                             " and of all further types are lost");
+  }
+  return true;
 }
 
 bool HostSource::WriteDictionaries() {
@@ -145,6 +161,10 @@ void HostSource::Describe(trace::Manifest::Host* out) const {
     kind.records = ledger->accepted - ledger->lost;
     kind.lost = ledger->lost;
     if (ledger->lost) out->lost_by_cause["write_failed"] += ledger->lost;
+  }
+  if (others_) {
+    kinds[kOthers].lost = others_;
+    out->lost_by_cause["too_many_types"] = others_;
   }
   QueueSet::Process().losses().ForEach(
       [&](RecordClass record_class, uint16_t level, uint32_t type, unsigned cause, uint64_t count) {

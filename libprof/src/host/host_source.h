@@ -42,6 +42,7 @@ class HostSource final : public drain::Source {
   };
 
   bool Take(const Entry& entry);
+  /// nullptr if there are too many types already.
   Route* Resolve(const Entry& entry, uint16_t level, uint32_t type);
   std::string KindName(RecordClass record_class, uint16_t level, uint32_t type) const;
   bool WriteDictionaries();
@@ -51,6 +52,7 @@ class HostSource final : public drain::Source {
   const uint32_t epoch_;
   const drain::MessageHandler on_message_;
   std::unordered_map<uint64_t, Route> routes_;
+  uint64_t others_ = 0;                                          // records that got no route
   std::map<std::string, std::unique_ptr<Output>> outputs_;       // by file name
   std::map<std::string, std::unique_ptr<drain::Ledger>> kinds_;  // by kind name
   std::unordered_set<uint32_t> threads_;

@@ -130,6 +130,55 @@ TEST_F(HostSourceTest, ATypeWithoutANameKeepsItsRecordsAndIsComplainedAbout) {
   EXPECT_NE(messages_.find("level 5000 type 4711"), std::string::npos) << messages_;
 }
 
+TEST_F(HostSourceTest, ANameThatWouldMeetADictionaryOrBeNoFileNameIsReplaced) {
+  auto& dictionary = Dictionary::Process();
+  dictionary.Name(MSPROF_REPORT_NODE_LEVEL, 901, "hash_dic");
+  dictionary.Name(MSPROF_REPORT_NODE_LEVEL, 902, "type_info_dic");
+  dictionary.Name(MSPROF_REPORT_NODE_LEVEL, 903, std::string(255, 'a'));
+  const uint64_t id = dictionary.Id("conv1/Conv2D");
+  Start();
+  for (uint32_t type : {901u, 902u, 903u}) {
+    const auto record = Make<MsprofAdditionalInfo>(MSPROF_REPORT_NODE_LEVEL, type, 1);
+    EXPECT_TRUE(QueueSet::Process().Report(RecordClass::kAdditional, false, &record));
+  }
+  Finish();
+  for (uint32_t type : {901u, 902u, 903u}) {
+    EXPECT_EQ(Slice("unaging.additional.level_10000_type_" + std::to_string(type)),
+              Bytes(Make<MsprofAdditionalInfo>(MSPROF_REPORT_NODE_LEVEL, type, 1)));
+    EXPECT_NE(messages_.find("type " + std::to_string(type)), std::string::npos) << messages_;
+  }
+  EXPECT_NE(Slice("unaging.additional.type_info_dic").find("10000_901:hash_dic\n"), std::string::npos);
+  EXPECT_NE(Slice("unaging.additional.hash_dic").find(std::to_string(id) + ":conv1/Conv2D\n"),
+            std::string::npos);
+}
+
+TEST_F(HostSourceTest, TypesWithoutEndTakeNoDescriptorsWithoutEndAndAreCounted) {
+  const auto files = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  Start();
+  const auto before = files();
+  constexpr uint32_t kTypes = 3000;
+  for (uint32_t type = 0; type < kTypes; ++type) {
+    const auto record = Make<MsprofCompactInfo>(MSPROF_REPORT_RUNTIME_LEVEL, 0x10000 + type, 1);
+    EXPECT_TRUE(QueueSet::Process().Report(RecordClass::kCompact, true, &record));
+  }
+  EXPECT_TRUE(collection_->Flush(std::chrono::seconds(20)).ok());
+  EXPECT_LE(files() - before, 140);
+  Finish();
+  trace::Manifest::Host host;
+  source_->Describe(&host);
+  uint64_t kept = 0, lost = 0;
+  for (const auto& kind : host.kinds) {
+    kept += kind.records;
+    lost += kind.lost;
+  }
+  EXPECT_EQ(kept, 128u);
+  EXPECT_EQ(lost, kTypes - 128);
+  EXPECT_EQ(host.lost_by_cause.at("too_many_types"), lost);
+  EXPECT_NE(messages_.find("more than 128 types"), std::string::npos) << messages_;
+}
+
 TEST_F(HostSourceTest, ManyThreadsLoseNothingAndEachKeepsItsOrder) {
   constexpr uint32_t kThreads = 4;
   constexpr uint64_t kEach = 50'000;
