@@ -2,9 +2,11 @@
 #include "backend.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -89,6 +91,27 @@ std::unique_ptr<Backend> Choose() {
 Backend& Backend::Get() {
   static const std::unique_ptr<Backend> backend = Choose();
   return *backend;
+}
+
+namespace {
+
+// Bits 0 to 31 of the effective set; CAP_IPC_LOCK is one of them. @return what was set before
+uint32_t SetEffective(bool given, uint32_t wanted) {
+  __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  EXPECT_EQ(syscall(SYS_capget, &head, data), 0);
+  const uint32_t before = data[0].effective;
+  data[0].effective = given ? wanted : before & ~(1u << CAP_IPC_LOCK);
+  EXPECT_EQ(syscall(SYS_capset, &head, data), 0);
+  return before;
+}
+
+}  // namespace
+
+BoundedMemory::BoundedMemory() : effective_(SetEffective(false, 0)) {}
+
+BoundedMemory::~BoundedMemory() {
+  SetEffective(true, effective_);
 }
 
 bool Backend::is_kernel() const {

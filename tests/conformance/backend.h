@@ -33,6 +33,18 @@ class Backend {
   bool is_kernel() const;
 };
 
+/// While it lives this thread lacks CAP_IPC_LOCK: a kernel's bound on ring memory holds for root too, and is reached
+/// before the machine's memory is.
+class BoundedMemory {
+ public:
+  BoundedMemory();
+  ~BoundedMemory();
+  BoundedMemory(const BoundedMemory&) = delete;
+
+ private:
+  uint32_t effective_ = 0;
+};
+
 /// At the head of a test: it says nothing about this backend, and why. The lab's table shows both.
 #define NOT_APPLICABLE_ON(backend_name, why)                                   \
   do {                                                                         \

@@ -66,6 +66,7 @@ TEST(Owners, DevicesAreIndependent) {
 }
 
 TEST(Owners, ARefusedRingLeavesNoClaim) {
+  BoundedMemory bounded;
   Profiler first, second;
   npuprof_add_ring ring = SampleRing(NPUPROF_CORE_CUBE, 0, 20 * kMs, NPUPROF_MAX_SLOTS, {0x416});
   // Fills the session's data up, so that what is asked for next must be refused for want of room.

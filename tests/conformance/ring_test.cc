@@ -193,6 +193,7 @@ TEST(AddRing, EventListsShareTheCountersOfACore) {
 }
 
 TEST(AddRing, DataOfASessionHasALimit) {
+  BoundedMemory bounded;
   Profiler profiler;
   const npuprof_query query = profiler.Query();
   // Ever smaller rings, core after core. A kernel may also run into what its user may lock: the same errno.

@@ -13,35 +13,35 @@ CONFIGS = {
     "debian": {
         "about": "Debian's kernel, two CPUs",
         "kernel": "debian", "accel": MULTI, "limit": 240,
-        "boots": [["smoke"]],
+        "boots": [["load", "conformance"]],
     },
     "icount": {
         "about": "one CPU whose time counts instructions: rates and losses",
         "kernel": "debian", "accel": ICOUNT, "limit": 240, "patience": 20,
-        "boots": [["smoke"]],
+        "boots": [["load", "conformance"]],
     },
     "swiotlb": {
         "about": "all DMA through bounce buffers: a missing sync loses data",
         "kernel": "debian", "accel": MULTI, "limit": 240,
         "append": ["swiotlb=force"],
-        "boots": [["smoke"]],
+        "boots": [["load", "conformance"]],
     },
     "iommu": {
         "about": "an emulated Intel IOMMU: a missing or wrong mapping faults",
         "kernel": "debian", "accel": MULTI, "limit": 240,
         "machine": ["-M", "q35,kernel-irqchip=off", "-cpu", "qemu64", "-device", "intel-iommu,intremap=on"],
         "append": ["intel_iommu=on", "iommu.strict=1"],
-        "boots": [["smoke"]],
+        "boots": [["load", "conformance"]],
     },
     "pm": {
         "about": "suspend and resume of devices (pm_test=devices)",
         "kernel": "debian", "accel": MULTI, "limit": 240,
-        "boots": [["smoke"]],
+        "boots": [["load", "conformance"]],
     },
     "debug": {
         "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",
         "kernel": "debug", "accel": MULTI, "limit": 900, "memory": 640, "patience": 8,
-        "boots": [["smoke"]],
+        "boots": [["load", "conformance"]],
     },
 }
 

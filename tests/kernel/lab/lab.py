@@ -37,7 +37,8 @@ def plan(config, group, pattern, places):
         suite = SUITES[name]
         command = suite.command.format(**places)
         if pattern:
-            command = f"export GTEST_FILTER='*{pattern}*' LAB_FILTER='{pattern}'; {command}"
+            wanted = ":".join(f"*{part}*" for part in pattern.split(","))
+            command = f"export GTEST_FILTER='{wanted}'; {command}"
         lines.append(f"{name}\t{suite.seconds * config.get('patience', 1)}\t{command}\n")
     return "".join(lines)
 
@@ -114,7 +115,7 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev lab", description="kernel tests in a virtual machine")
     parser.add_argument("configs", nargs="*", metavar="CONFIG", help=", ".join([*CONFIGS, *BUILDS]))
     parser.add_argument("--build", default=os.path.join(TREE, "build", "release"), help="build tree with the programs")
-    parser.add_argument("--filter", help="only tests whose name contains this")
+    parser.add_argument("--filter", help="only tests whose name contains this, or one of several joined by commas")
     parser.add_argument("--list", action="store_true", help="say what the configurations are")
     parser.add_argument("--show-since", metavar="FILE", help="run nothing; sum up the reports newer than FILE")
     args = parser.parse_args()

@@ -11,5 +11,7 @@ class Suite:
 
 
 SUITES = {
-    "smoke": Suite("{here}/suites/smoke.sh {module}", 30, "the module loads and its devices appear"),
+    "load": Suite("{here}/suites/load.sh {module}", 30, "the module loads, goes and comes back"),
+    "conformance": Suite("NPUPROF_DEVICE=kernel {build}/tests/npuprof_conformance", 180,
+                         "the contract on /dev/npuprof<N>"),
 }

@@ -13,6 +13,10 @@ dmesg -n 7
 echo 0 >/proc/sys/kernel/printk_ratelimit
 # Leaks are looked for once, at the end.
 [ ! -e /sys/kernel/debug/kmemleak ] || echo scan=off >/sys/kernel/debug/kmemleak
+# Where the runtime's tasks reach the devices; see NPUSIM_PORT.
+for name in /sys/class/virtio-ports/*/name; do
+  [ "$(cat "$name" 2>/dev/null)" = npusim ] && export NPUSIM_PORT=/dev/$(basename "$(dirname "$name")")
+done
 mark "begin"
 
 while IFS=$'\t' read -r name seconds command; do
