@@ -2,6 +2,7 @@
 /* One NPU: its number, its character device, its end. */
 #include <linux/fs.h>
 #include <linux/idr.h>
+#include <linux/mm.h>
 #include <linux/pm_runtime.h>
 #include <linux/slab.h>
 
@@ -19,11 +20,18 @@ static bool npuprof_event_known(const struct npc_device *checks, enum npuprof_co
 	return npu->ops->event_known(npu, kind, event);
 }
 
+static void npuprof_free_id(struct npuprof_device *npu)
+{
+	if (npu->id >= 0)
+		ida_free(&npuprof_ids, npu->id);
+	npu->id = -1;
+}
+
 static void npuprof_device_release(struct device *dev)
 {
 	struct npuprof_device *npu = container_of(dev, struct npuprof_device, dev);
 
-	ida_free(&npuprof_ids, npu->id);
+	npuprof_free_id(npu);
 	put_device(dev->parent);
 	kfree(npu->core_owner);
 	mutex_destroy(&npu->mutex);
@@ -91,7 +99,9 @@ int npuprof_device_add(struct npuprof_device *npu)
 	npu->caps.device_flags |= NPUPROF_DEVICE_OVERWRITE;
 	npu->caps.min_period_ns = NPUPROF_PERIOD_MIN_NS;
 	npu->caps.max_period_ns = NPUPROF_PERIOD_MAX_NS;
-	npu->caps.max_data_bytes = NPUPROF_DATA_MAX;
+	/* Half of the memory, so that a request beyond reason fails before it hurts anybody. */
+	npu->caps.max_data_bytes = min_t(u64, NPUPROF_DATA_MAX,
+					 (u64)totalram_pages() / 2 << PAGE_SHIFT);
 	npu->caps.record_formats = NPUPROF_RECORDS_VERSION;
 
 	err = dev_set_name(&npu->dev, "npuprof%d", npu->id);
@@ -116,6 +126,8 @@ void npuprof_device_del(struct npuprof_device *npu)
 	npuprof_sessions_remove(npu, true);
 	mutex_unlock(&npu->mutex);
 	cancel_work_sync(&npu->gone_work);
+	/* The next device, perhaps the same again, may have the name at once. */
+	npuprof_free_id(npu);
 }
 
 /**

@@ -63,6 +63,7 @@ struct npuprof_account {
  * @window_owner: session that records tasks; under @lock like the next two
  * @channel_owner: session that samples a unit, by channel
  * @core_owner: session that samples a core, by number, matrix cores first
+ * @load: CPU time per second that sampling over registers may take, as admitted; under @mutex
  * @self: account of what is done for no session
  * @gone_work: takes leave of a device that was found missing
  */
@@ -82,6 +83,7 @@ struct npuprof_device {
 	struct npuprof_session *window_owner;
 	struct npuprof_session *channel_owner[NPUPROF_CHANNEL_COUNT];
 	struct npuprof_session **core_owner;
+	u64 load;
 	struct npuprof_account self;
 	struct work_struct gone_work;
 };

@@ -185,7 +185,8 @@ static long npuprof_ioctl(struct file *file, unsigned int request, unsigned long
 	    !npuprof_may_profile(file))
 		goto out;
 	err = npuprof_serve_powered(session, number, &any);
-	if (err)
+	/* Some refusals say more than their number: who is in the way, which period would do. */
+	if (err && !(number == NPUPROF_IOC_ADD_RING && (err == -EBUSY || err == -ERANGE)))
 		goto out;
 	npc_copy_out(copy, &any, size, &sizes);
 	/* The first word is the caller's and stays. */

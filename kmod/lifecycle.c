@@ -48,6 +48,8 @@ void npuprof_session_release(struct npuprof_session *session)
 		}
 		npuprof_drop_power(session);
 	}
+	npu->load -= session->load;
+	session->load = 0;
 	flags = npuprof_lock(npu);
 	npuprof_forget_claims(session);
 	if (session->state != NPUPROF_SESSION_CLOSED && !npu->gone)

@@ -27,8 +27,7 @@ struct npuprof_group;
  * struct npuprof_pmu_ops - a driver for one kind of NPU
  * @ring_size: bytes of driver data behind each ring, see npuprof_ring_priv()
  * @event_known: whether cores of a kind can count an event; any context
- * @add_ring: a checked ring that got its counters is about to get memory; the driver may refuse
- *	it with -EOPNOTSUPP. mutex. May be NULL
+ * @sample_cost: nanoseconds of CPU time that one sample of a ring costs over registers. mutex
  * @arm: program everything for @session but let no record come yet. With @registers_only, rings
  *	that the device could write are served over registers, because they go on in the middle.
  *	On error what was done so far is taken back by @disarm. mutex
@@ -53,7 +52,7 @@ struct npuprof_group;
 struct npuprof_pmu_ops {
 	size_t ring_size;
 	bool (*event_known)(struct npuprof_device *npu, enum npuprof_core_kind kind, u16 event);
-	int (*add_ring)(struct npuprof_session *session, struct npuprof_ring *ring);
+	u32 (*sample_cost)(struct npuprof_device *npu, const struct npuprof_add_ring *add);
 	int (*arm)(struct npuprof_session *session, bool registers_only);
 	void (*open)(struct npuprof_session *session, struct npuprof_control *control);
 	void (*close)(struct npuprof_session *session, struct npuprof_control *control);

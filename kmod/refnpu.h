@@ -83,6 +83,7 @@ struct refnpu_queue {
  * @bus: device for DMA
  * @regs: register region
  * @dead: it no longer answers; set by whoever noticed
+ * @totals: how many totals each unit has
  * @events: numbers of the events its cores can count
  * @heads: words into which the device writes how far its queues are
  * @heads_dma: where the device sees them
@@ -102,6 +103,7 @@ struct refnpu {
 	struct device *bus;
 	void __iomem *regs;
 	unsigned long dead;
+	unsigned int totals[REFNPU_UNITS];
 	DECLARE_BITMAP(events, REFNPU_EVENT_LIMIT);
 	__le64 *heads;
 	dma_addr_t heads_dma;
@@ -208,6 +210,7 @@ void refnpu_read_core(struct refnpu *refnpu, struct npuprof_account *account, un
 		      unsigned int counters, struct npc_core_reading *reading);
 int refnpu_core_arm(struct npuprof_ring *ring);
 int refnpu_unit_arm(struct npuprof_ring *ring);
+u32 refnpu_sample_cost(struct npuprof_device *npu, const struct npuprof_add_ring *add);
 bool refnpu_latch(struct npuprof_group *group);
 void refnpu_sample(struct npuprof_ring *ring, bool latched);
 

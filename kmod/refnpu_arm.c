@@ -52,7 +52,7 @@ static bool refnpu_wants_device_path(const struct npuprof_ring *ring)
 	if (config->flags & NPUPROF_RING_DEVICE_PATH)
 		return true;
 	if (npc_channel_sampled(config->channel))
-		return false;
+		return ring->prefers_device;
 	/* A device that composes a record puts all its counters in, in its own order. */
 	if (config->channel == NPUPROF_CHANNEL_BLOCK_PMU)
 		return refnpu_all_counted(&ring->slots[vector], &session->schedules[vector]);
@@ -255,6 +255,7 @@ static void refnpu_free(struct npuprof_device *npu)
 const struct npuprof_pmu_ops refnpu_ops = {
 	.ring_size = sizeof(struct refnpu_queue),
 	.event_known = refnpu_event_known,
+	.sample_cost = refnpu_sample_cost,
 	.arm = refnpu_arm,
 	.open = refnpu_open,
 	.close = refnpu_close,

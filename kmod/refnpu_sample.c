@@ -114,7 +114,7 @@ int refnpu_core_arm(struct npuprof_ring *ring)
  * refnpu_unit_arm() - set up the totals of a sampled unit
  * @ring: its ring; npuprof_device.mutex is held
  *
- * Return: 0, -ENOMEM, or -EIO if the device says nonsense.
+ * Return: 0 or -ENOMEM.
  */
 int refnpu_unit_arm(struct npuprof_ring *ring)
 {
@@ -122,15 +122,13 @@ int refnpu_unit_arm(struct npuprof_ring *ring)
 	struct refnpu *refnpu = to_refnpu(session->npu);
 	struct npuprof_account *account = &session->account;
 	u32 unit = refnpu_unit_of(ring->config.channel);
-	unsigned int count, i;
+	unsigned int count = refnpu->totals[unit];
+	unsigned int i;
 
 	lockdep_assert_held(&session->npu->mutex);
 	refnpu_write32(refnpu, account, REFNPU_UNIT(unit, REFNPU_UNIT_CTRL), ring->config.options);
 	if (ring->device_path)
 		return 0;
-	count = refnpu_read32(refnpu, account, REFNPU_UNIT(unit, REFNPU_UNIT_COUNT));
-	if (count > REFNPU_UNIT_TOTALS)
-		return -EIO;
 	kfree(ring->totals);
 	ring->total_count = 0;
 	ring->totals = kcalloc(count, sizeof(*ring->totals), GFP_KERNEL_ACCOUNT);
@@ -143,6 +141,28 @@ int refnpu_unit_arm(struct npuprof_ring *ring)
 				  refnpu_read64(refnpu, account,
 						REFNPU_UNIT(unit, REFNPU_UNIT_TOTAL(i))));
 	return npuprof_sampler_add(ring);
+}
+
+/**
+ * refnpu_sample_cost() - npuprof_pmu_ops.sample_cost
+ * @npu: device
+ * @add: ring of a sampled channel
+ *
+ * Return: nanoseconds.
+ */
+u32 refnpu_sample_cost(struct npuprof_device *npu, const struct npuprof_add_ring *add)
+{
+	const struct npuprof_query *caps = &npu->caps;
+	unsigned int totals;
+
+	if (add->channel == NPUPROF_CHANNEL_CORE_SAMPLE)
+		return caps->sample_cost_ns;
+	/*
+	 * A latch and a time beside the totals; a core has a latch, cycles, overflow beside
+	 * counters.
+	 */
+	totals = to_refnpu(npu)->totals[refnpu_unit_of(add->channel)];
+	return div_u64((u64)caps->sample_cost_ns * (totals + 2), caps->counters + 3);
 }
 
 /**

@@ -4,6 +4,7 @@
 #include <linux/pm_runtime.h>
 #include <linux/sched/signal.h>
 
+#include "core/budget.h"
 #include "session.h"
 
 /* While a reader waits in STOP, how long a lost interrupt stays unnoticed. */
@@ -66,30 +67,6 @@ static int npuprof_check_own_rings(struct npuprof_session *session,
 	return 0;
 }
 
-/* Returns what has to be given back if the request fails further on, in @claimed. */
-static int npuprof_claim(struct npuprof_session *session, const struct npuprof_add_ring *add,
-			 bool *claimed)
-{
-	struct npuprof_device *npu = session->npu;
-	struct npuprof_session **owner = npuprof_owner_of(npu, add);
-	unsigned long flags;
-	int err = 0;
-
-	flags = npuprof_lock(npu);
-	if (*owner && *owner != session)
-		err = -EBUSY;
-	npuprof_unlock(npu, flags);
-	if (!err)
-		err = npuprof_check_own_rings(session, add);
-	if (err)
-		return err;
-	flags = npuprof_lock(npu);
-	*claimed = !*owner;
-	*owner = session;
-	npuprof_unlock(npu, flags);
-	return 0;
-}
-
 static void npuprof_unclaim(struct npuprof_session *session, const struct npuprof_add_ring *add)
 {
 	unsigned long flags;
@@ -97,6 +74,33 @@ static void npuprof_unclaim(struct npuprof_session *session, const struct npupro
 	flags = npuprof_lock(session->npu);
 	*npuprof_owner_of(session->npu, add) = NULL;
 	npuprof_unlock(session->npu, flags);
+}
+
+/* @claimed: it has to be given back if the request fails further on. */
+static int npuprof_claim(struct npuprof_session *session, struct npuprof_add_ring *add,
+			 bool *claimed)
+{
+	struct npuprof_device *npu = session->npu;
+	struct npuprof_session **owner = npuprof_owner_of(npu, add);
+	struct npuprof_session *other;
+	unsigned long flags;
+	int err;
+
+	flags = npuprof_lock(npu);
+	other = *owner;
+	if (!other)
+		*owner = session;
+	npuprof_unlock(npu, flags);
+	/* Sessions cannot go while the mutex is held. */
+	if (other && other != session) {
+		add->owner_pid = pid_vnr(other->owner);
+		return -EBUSY;
+	}
+	*claimed = !other;
+	err = npuprof_check_own_rings(session, add);
+	if (err && *claimed)
+		npuprof_unclaim(session, add);
+	return err;
 }
 
 static int npuprof_schedule_sample(struct npuprof_session *session,
@@ -132,6 +136,33 @@ static int npuprof_schedule(struct npuprof_session *session, const struct npupro
 	return 0;
 }
 
+/* Whether a sampled ring goes over registers, and what that costs. */
+static int npuprof_admit(struct npuprof_session *session, struct npuprof_add_ring *add, u64 *load,
+			 bool *prefers_device)
+{
+	const u32 register_path = NPUPROF_RING_REGISTER_PATH | NPUPROF_RING_OVERWRITE;
+	struct npuprof_device *npu = session->npu;
+	u64 period_ns = add->period_ns;
+	u64 before = npu->load;
+	int err;
+
+	*load = 0;
+	*prefers_device = add->flags & NPUPROF_RING_DEVICE_PATH;
+	if (!npc_channel_sampled(add->channel) || *prefers_device)
+		return 0;
+	err = npc_load_admit(&npu->load, npu->ops->sample_cost(npu, add), &period_ns);
+	if (!err) {
+		*load = npu->load - before;
+		return 0;
+	}
+	if (!(add->flags & register_path) && (npu->caps.device_flags & NPUPROF_DEVICE_WRITTEN)) {
+		*prefers_device = true;
+		return 0;
+	}
+	add->period_ns = period_ns;
+	return err;
+}
+
 /**
  * npuprof_session_add_ring() - NPUPROF_IOC_ADD_RING
  * @session: session; npuprof_device.mutex is held
@@ -145,12 +176,14 @@ int npuprof_session_add_ring(struct npuprof_session *session, struct npuprof_add
 	struct npc_schedule schedules[2];
 	struct npc_slots slots[2] = {};
 	struct npuprof_ring *ring;
-	bool claimed = false;
+	bool claimed, prefers_device;
+	u64 load;
 	int err;
 
 	lockdep_assert_held(&npu->mutex);
 	if (npu->gone)
 		return -ENODEV;
+	add->owner_pid = 0;
 	err = npc_check_add_ring(add, &npu->checks);
 	if (err)
 		return err;
@@ -163,21 +196,22 @@ int npuprof_session_add_ring(struct npuprof_session *session, struct npuprof_add
 	err = npuprof_schedule(session, add, schedules, slots);
 	if (err)
 		goto unclaim;
+	err = npuprof_admit(session, add, &load, &prefers_device);
+	if (err)
+		goto unclaim;
 	ring = npuprof_ring_create(session, add, slots);
 	if (IS_ERR(ring)) {
 		err = PTR_ERR(ring);
-		goto unclaim;
+		goto unload;
 	}
-	if (npu->ops->add_ring)
-		err = npu->ops->add_ring(session, ring);
-	if (err) {
-		npuprof_ring_discard(ring);
-		goto unclaim;
-	}
+	ring->prefers_device = prefers_device;
+	session->load += load;
 	memcpy(session->schedules, schedules, sizeof(schedules));
 	npuprof_ring_publish_new(ring);
 	return 0;
 
+unload:
+	npu->load -= load;
 unclaim:
 	if (claimed)
 		npuprof_unclaim(session, add);

@@ -165,18 +165,22 @@ static enum hrtimer_restart npuprof_poll_timer(struct hrtimer *timer)
 	struct npuprof_device *npu = session->npu;
 	u64 begin = ktime_get_ns();
 	unsigned long flags;
-	u64 next;
+	u64 next, now;
 
 	spin_lock(&session->poll_lock);
 	next = READ_ONCE(session->timers_on) ? npu->ops->poll(session) : 0;
 	spin_unlock(&session->poll_lock);
 
 	flags = npuprof_lock(npu);
+	now = ktime_get_ns();
+	/* However many rings there are and however often they interrupt, others get the CPU too. */
+	session->poll_rest_ns = now + (now - begin) * NPUPROF_PAUSE_RATIO;
 	if (next && session->timers_on)
-		hrtimer_start(timer, ns_to_ktime(next), HRTIMER_MODE_REL_SOFT);
+		hrtimer_start(timer, ns_to_ktime(max(now + next, session->poll_rest_ns)),
+			      HRTIMER_MODE_ABS_SOFT);
 	npuprof_send_wakeup(session);
 	npuprof_unlock(npu, flags);
-	atomic64_add(ktime_get_ns() - begin, &session->account.busy_ns);
+	atomic64_add(now - begin, &session->account.busy_ns);
 	return HRTIMER_NORESTART;
 }
 
@@ -188,7 +192,8 @@ void npuprof_poll_now(struct npuprof_session *session)
 {
 	lockdep_assert_held(&session->npu->lock);
 	if (session->timers_on)
-		hrtimer_start(&session->poll_timer, 0, HRTIMER_MODE_REL_SOFT);
+		hrtimer_start(&session->poll_timer, ns_to_ktime(session->poll_rest_ns),
+			      HRTIMER_MODE_ABS_SOFT);
 }
 
 /**
@@ -214,8 +219,8 @@ void npuprof_timers_start(struct npuprof_session *session)
 	flags = npuprof_lock(npu);
 	session->timers_on = true;
 	npuprof_tick_at(session, min(session->latency_ns, session->clock_event_ns));
-	hrtimer_start(&session->poll_timer, ns_to_ktime(NPUPROF_POLL_MIN_NS),
-		      HRTIMER_MODE_REL_SOFT);
+	hrtimer_start(&session->poll_timer, ns_to_ktime(ktime_get_ns() + NPUPROF_POLL_MIN_NS),
+		      HRTIMER_MODE_ABS_SOFT);
 	npuprof_unlock(npu, flags);
 	npuprof_sampler_start(session);
 }
@@ -253,8 +258,7 @@ static void npuprof_ring_free(struct npuprof_ring *ring)
  * @add: checked request; the place is filled in
  * @slots: counters of its events
  *
- * Return: the ring, to be made visible by npuprof_ring_publish_new() or freed by
- * npuprof_ring_discard(); -ENOSPC, -ENOMEM or -EINTR.
+ * Return: the ring, to be made visible by npuprof_ring_publish_new(); -ENOSPC, -ENOMEM or -EINTR.
  */
 struct npuprof_ring *npuprof_ring_create(struct npuprof_session *session,
 					 struct npuprof_add_ring *add,
@@ -265,8 +269,8 @@ struct npuprof_ring *npuprof_ring_create(struct npuprof_session *session,
 	u64 data_bytes;
 	int err;
 
-	err = npc_place_ring(add, session->ring_count, session->data_bytes, NPUPROF_DATA_MAX,
-			     PAGE_SIZE, &data_bytes);
+	err = npc_place_ring(add, session->ring_count, session->data_bytes,
+			     session->npu->caps.max_data_bytes, PAGE_SIZE, &data_bytes);
 	if (err)
 		return ERR_PTR(err);
 	pages = (data_bytes - session->data_bytes) >> PAGE_SHIFT;
@@ -295,16 +299,6 @@ no_pages:
 no_ring:
 	npuprof_memory_uncharge(session->user, pages);
 	return ERR_PTR(err);
-}
-
-/**
- * npuprof_ring_discard() - free a ring that was never made visible
- * @ring: ring from npuprof_ring_create()
- */
-void npuprof_ring_discard(struct npuprof_ring *ring)
-{
-	npuprof_memory_uncharge(ring->session->user, ring->pages.count);
-	npuprof_ring_free(ring);
 }
 
 /**
@@ -421,7 +415,7 @@ struct npuprof_session *npuprof_session_open(struct npuprof_device *npu)
 	spin_lock_init(&session->poll_lock);
 	hrtimer_setup(&session->tick, npuprof_tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	hrtimer_setup(&session->poll_timer, npuprof_poll_timer, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_SOFT);
+		      HRTIMER_MODE_ABS_SOFT);
 	session->tick_ns = NPC_TIME_NEVER;
 	session->latency_ns = NPC_TIME_NEVER;
 	session->clock_event_ns = NPC_TIME_NEVER;

@@ -56,6 +56,7 @@ enum npuprof_session_state {
  * @pages: slots
  * @slots: counters of the ring's events by core kind, 0 cube and 1 vector
  * @core: number of the core, for channels that have one
+ * @prefers_device: sampling it over registers would cost too much
  * @device_path: the device writes the records itself
  * @group: neighbours in a group that is sampled together
  * @counters: extended counters of a sampled core
@@ -71,6 +72,7 @@ struct npuprof_ring {
 	struct npuprof_pages pages;
 	struct npc_slots slots[2];
 	unsigned int core;
+	bool prefers_device;
 	bool device_path;
 	struct list_head group;
 	struct npc_core counters;
@@ -145,6 +147,7 @@ struct npuprof_group {
  * @rings: rings by number
  * @ring_count: how many
  * @data_bytes: bytes of the data area
+ * @load: share of npuprof_device.load
  * @groups: rings sampled over registers
  * @tick: latencies and clock events
  * @tick_ns: when it is due
@@ -152,6 +155,7 @@ struct npuprof_group {
  * @clock_event_ns: when the next clock bracket is due
  * @poll_timer: looks at rings that the device writes
  * @poll_interval_ns: how long @poll_timer waits; for the driver
+ * @poll_rest_ns: up to when it leaves the CPU to others, in CLOCK_MONOTONIC
  * @poll_lock: serialises those looks
  * @timers_on: timers may be started; under npuprof_device.lock
  */
@@ -190,6 +194,7 @@ struct npuprof_session {
 	struct npuprof_ring *rings[NPUPROF_MAX_RINGS];
 	unsigned int ring_count;
 	u64 data_bytes;
+	u64 load;
 
 	struct list_head groups;
 	struct hrtimer tick;
@@ -198,6 +203,7 @@ struct npuprof_session {
 	u64 clock_event_ns;
 	struct hrtimer poll_timer;
 	u64 poll_interval_ns;
+	u64 poll_rest_ns;
 	spinlock_t poll_lock; /* looks at rings that the device writes */
 	bool timers_on;
 };
@@ -220,7 +226,6 @@ __poll_t npuprof_session_poll(struct npuprof_session *session);
 struct npuprof_ring *npuprof_ring_create(struct npuprof_session *session,
 					 struct npuprof_add_ring *add,
 					 const struct npc_slots slots[2]);
-void npuprof_ring_discard(struct npuprof_ring *ring);
 void npuprof_ring_publish_new(struct npuprof_ring *ring);
 void npuprof_timers_start(struct npuprof_session *session);
 void npuprof_timers_stop(struct npuprof_session *session);

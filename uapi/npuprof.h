@@ -35,6 +35,25 @@
  * record written, and the reader begins at head - slots if its tail is further back. What a frozen ring is
  * offered counts as lost.
  *
+ * Mappings are shared (MAP_SHARED), begin at the offset of their area, and are no longer than it: else EINVAL.
+ * Execution, and writing anywhere but to the tails, is refused with EACCES. A forked child does not inherit
+ * them. They stay readable for as long as they exist, also when the device is gone.
+ *
+ * Who may profile
+ * ---------------
+ * Records tell of the tasks of everybody who uses the device. ADD_RING, START and mmap() need CAP_PERFMON (or
+ * CAP_SYS_ADMIN) of whoever opened the file, unless the module is loaded with unprivileged=1, when opening the node
+ * is enough; else EPERM. QUERY, STATS and CLOCK need nothing.
+ *
+ * The session belongs to the process that opened the file. When that process has closed its last descriptor of
+ * it, or has ended, the hardware is released even if a child still holds one; requests then fail with EBADF.
+ *
+ * Without a device
+ * ----------------
+ * A device that went away leaves its rings in state NPUPROF_RING_GONE with one epoch event of cause
+ * NPUPROF_LOSS_REMOVED; poll() reports POLLHUP and POLLERR, requests but STATS fail with ENODEV. While a device
+ * is being reset or is suspended requests that need it fail with EAGAIN.
+ *
  * Every structure starts with its size and with flags. A caller built against an older, shorter structure
  * is served; a longer one is accepted if the part unknown to the callee is zero, else E2BIG. Reserved
  * fields and unknown flags must be zero, else EINVAL. Enumerations only ever grow at their end.
@@ -48,7 +67,7 @@
 #include <linux/types.h>
 
 #define NPUPROF_ABI_MAJOR 0
-#define NPUPROF_ABI_MINOR 1
+#define NPUPROF_ABI_MINOR 2
 
 #define NPUPROF_MAX_COUNTERS	8	/* programmable counters per core */
 #define NPUPROF_MAX_RINGS	512	/* per session, the event ring included */
@@ -243,7 +262,8 @@ struct npuprof_query {
  * @watermark: input: wake the reader when so many records wait, 1 to slots; 0 means slots / 2
  * @latency_ns: input: wake the reader at the latest so long after a record arrived, at most 60 s; 0 means
  *	100 ms
- * @period_ns: input: sampling period of sampled channels, 0 for others
+ * @period_ns: input: sampling period of sampled channels, 0 for others; returned with ERANGE: shortest
+ *	period that the driver would accept now, 0 if none
  * @cube_events: input: events of matrix cores (task PMU, and samples of matrix cores)
  * @vector_events: input: events of vector cores
  * @cube_event_count: input: used entries of @cube_events
@@ -253,16 +273,25 @@ struct npuprof_query {
  * @ring: returned: index of the ring in the control and tails areas
  * @record_size: returned: bytes of one record
  * @data_offset: returned: offset of slot 0 in the data area
+ * @owner_pid: returned with EBUSY: process whose session has the channel or core, as the caller's pid
+ *	namespace numbers it; 0 if it is not visible there or nobody else's session is in the way
  * @reserved0: must be zero
+ * @reserved1: must be zero
  * @reserved: must be zero
  *
  * TASK_LOG, TASK_PMU, TS_TRACK, AICPU and BLOCK_PMU rings record one window of tasks and so belong to one
  * session at a time; the event lists of TASK_PMU and BLOCK_PMU share the counters of a core kind, and the
  * options of all BLOCK_PMU rings must agree.
  *
+ * A ring sampled over registers takes time of the host CPU: sample_cost_ns of struct npuprof_query per core and
+ * period. All such rings of a device together get 5 % of one CPU. Beyond that a ring without path flags goes to
+ * the device-written path if there is one, and else it is refused with ERANGE.
+ *
  * Errors: EINVAL (a value outside its range), EOPNOTSUPP (channel, event or mode not available),
  * EBUSY (session was started, or the channel or core is taken), ENOSPC (too many rings, or more events than
- * counters), ENOMEM (data limit), E2BIG (unknown tail not zero).
+ * counters), ENOMEM (max_data_bytes of struct npuprof_query, no memory, or the user's limit on locked memory:
+ * RLIMIT_MEMLOCK plus mlock_kb of the module), ERANGE (period too short), EPERM (not privileged, see above),
+ * E2BIG (unknown tail not zero).
  */
 struct npuprof_add_ring {
 	__u32 size;
@@ -283,7 +312,9 @@ struct npuprof_add_ring {
 	__u32 ring;
 	__u32 record_size;
 	__u64 data_offset;
-	__u64 reserved[4];
+	__u32 owner_pid;
+	__u32 reserved1;
+	__u64 reserved[3];
 };
 
 #define NPUPROF_RING_OVERWRITE		(1u << 0) /* keep the newest instead of the oldest */
@@ -305,7 +336,8 @@ struct npuprof_add_ring {
  *
  * START arms all rings at one device clock value; a task belongs to the window in which it started. STOP
  * ends the window for starts at once, waits for the ends, then publishes all that is buffered anywhere,
- * so that after it head is final. FREEZE makes overwrite rings readable and is undone by START. FLUSH
+ * so that after it head is final. A signal interrupts that wait (EINTR, or the call is restarted): the window
+ * stays closed, and the next STOP goes on waiting until the moment the first would have. FREEZE makes overwrite rings readable and is undone by START. FLUSH
  * publishes what the device buffers without stopping.
  */
 struct npuprof_control {

@@ -34,6 +34,7 @@ NPUPROF_SIZE(npuprof_add_ring, 128);
 NPUPROF_AT(npuprof_add_ring, cube_events, 40);
 NPUPROF_AT(npuprof_add_ring, ring, 80);
 NPUPROF_AT(npuprof_add_ring, data_offset, 88);
+NPUPROF_AT(npuprof_add_ring, owner_pid, 96);
 NPUPROF_SIZE(npuprof_control, 56);
 NPUPROF_AT(npuprof_control, straddling, 32);
 NPUPROF_SIZE(npuprof_stats, 104);

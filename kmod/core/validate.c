@@ -210,7 +210,7 @@ int npc_check_add_ring(const struct npuprof_add_ring *add, const struct npc_devi
 	const struct npuprof_query *caps = device->caps;
 	int err;
 
-	if (add->reserved0 || !RESERVED_ZERO(add))
+	if (add->reserved0 || add->reserved1 || !RESERVED_ZERO(add))
 		return -EINVAL;
 	if (add->channel == NPUPROF_CHANNEL_EVENTS)
 		return -EINVAL;

@@ -66,7 +66,7 @@ TEST_F(AddRing, GoodOnesPass) {
 }
 
 TEST_F(AddRing, ReturnedFieldsMayHoldAnything) {
-  add.ring = add.record_size = 0xffffffff;
+  add.ring = add.record_size = add.owner_pid = 0xffffffff;
   add.data_offset = ~uint64_t{0};
   EXPECT_EQ(Check(), 0);
 }
@@ -74,7 +74,10 @@ TEST_F(AddRing, ReturnedFieldsMayHoldAnything) {
 TEST_F(AddRing, ReservedFieldsMustBeZero) {
   add.reserved0 = 1;
   EXPECT_EQ(Check(), -EINVAL);
-  for (int k = 0; k < 4; ++k) {
+  add = TaskLog();
+  add.reserved1 = 1;
+  EXPECT_EQ(Check(), -EINVAL);
+  for (int k = 0; k < 3; ++k) {
     add = TaskLog();
     add.reserved[k] = uint64_t{1} << 63;
     EXPECT_EQ(Check(), -EINVAL) << k;

@@ -211,6 +211,50 @@ TEST(Owners, ChannelsAndCoresBelongToOneSession) {
   EXPECT_GT(other_device.Add(hbm), 0);
 }
 
+TEST(Owners, RefusalNamesTheOwner) {
+  ScopedHost host{Settings{}};
+  Profiler first, second;
+  EXPECT_GT(first.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
+  npuprof_add_ring log = DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64);
+  EXPECT_EQ(second.Call(NPUPROF_IOC_ADD_RING, &log), -EBUSY);
+  EXPECT_EQ(log.owner_pid, static_cast<uint32_t>(getpid()));
+  EXPECT_EQ(first.Call(NPUPROF_IOC_ADD_RING, &log), -EBUSY);  // its own ring is in the way
+  EXPECT_EQ(log.owner_pid, 0u);
+}
+
+// Rings over registers get 5 % of a CPU together; who leaves the choice to the driver is written by the device.
+TEST(Samples, MoreThanTheCpuAffordsIsRefusedWithAPeriod) {
+  ScopedHost host{Settings{}};
+  Profiler profiler;
+  constexpr uint64_t kShort = 10'000;
+  std::vector<npuprof_add_ring> refused;
+  for (uint16_t core = 0; core < 48; ++core) {
+    npuprof_add_ring add =
+        SampleRing(NPUPROF_CORE_VECTOR, core, kShort, 64, {0x8}, NPUPROF_RING_REGISTER_PATH);
+    const int error = profiler.Call(NPUPROF_IOC_ADD_RING, &add);
+    if (error == 0) continue;
+    ASSERT_EQ(error, -ERANGE) << core;
+    refused.push_back(add);
+  }
+  ASSERT_FALSE(refused.empty());  // 48 readings of a core in 10 us
+  npuprof_add_ring again = refused.front();
+  if (again.period_ns != 0) {
+    EXPECT_GT(again.period_ns, kShort);
+    const uint64_t granted = again.period_ns--;
+    EXPECT_EQ(profiler.Call(NPUPROF_IOC_ADD_RING, &again), -ERANGE);
+    EXPECT_EQ(again.period_ns, granted);
+    EXPECT_EQ(profiler.Call(NPUPROF_IOC_ADD_RING, &again), 0);
+  }
+  npuprof_add_ring free_choice = SampleRing(NPUPROF_CORE_CUBE, 0, kShort, 64, {0x8});
+  EXPECT_EQ(profiler.Call(NPUPROF_IOC_ADD_RING, &free_choice), 0);
+  profiler.Close();
+
+  // What a closed session took is there again.
+  Profiler next;
+  npuprof_add_ring first = SampleRing(NPUPROF_CORE_VECTOR, 0, kMs, 64, {0x8}, NPUPROF_RING_REGISTER_PATH);
+  EXPECT_EQ(next.Call(NPUPROF_IOC_ADD_RING, &first), 0);
+}
+
 TEST(Owners, RefusedRingLeavesNoClaim) {
   ScopedHost host{Settings{}};
   Profiler first, second;

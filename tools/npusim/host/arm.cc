@@ -63,7 +63,7 @@ bool Driver::WantsDevicePath(const Session& session, const Ring& ring) const {
   const npuprof_add_ring& config = ring.config;
   if (config.flags & (NPUPROF_RING_REGISTER_PATH | NPUPROF_RING_OVERWRITE)) return false;
   if (config.flags & NPUPROF_RING_DEVICE_PATH) return true;
-  if (npc_channel_sampled(config.channel)) return false;
+  if (npc_channel_sampled(config.channel)) return ring.prefers_device;
   // The fault is about interrupts of FIFOs, so there must be FIFOs.
   if (faults_.drop_irq > 0) return false;
   // A device that composes a record puts all its counters in, in its own order.
@@ -145,7 +145,7 @@ void Driver::ArmSampledUnit(Session& session, Ring& ring, uint64_t now_ns) {
   const uint32_t unit = UnitOf(ring.config.channel);
   registers_.Write32(REFNPU_UNIT(unit, REFNPU_UNIT_CTRL), ring.config.options);
   if (ring.device_path) return;
-  ring.unit.resize(registers_.Read32(REFNPU_UNIT(unit, REFNPU_UNIT_COUNT)));
+  ring.unit.resize(unit_totals_[unit]);
   registers_.Write32(REFNPU_UNIT(unit, REFNPU_UNIT_LATCH), 1);
   for (uint32_t i = 0; i < ring.unit.size(); ++i)
     npc_counter_start(&ring.unit[i], 64, registers_.Read64(REFNPU_UNIT(unit, REFNPU_UNIT_TOTAL(i))));

@@ -133,7 +133,9 @@ int Host::Impl::Ioctl(int handle, unsigned long request, void* argument) {
       break;
   }
   Hurry();
-  if (error == 0) npc_copy_out(argument, &copy, size, &sizes);
+  // Some refusals say more than their number: who is in the way, which period would do.
+  if (error == 0 || (number == NPUPROF_IOC_ADD_RING && (error == -EBUSY || error == -ERANGE)))
+    npc_copy_out(argument, &copy, size, &sizes);
   return error;
 }
 

@@ -17,6 +17,7 @@
 #include "host/session.h"
 #include "host/settings.h"
 #include "npuprof.h"
+#include "refnpu_regs.h"
 
 namespace npusim {
 
@@ -80,8 +81,11 @@ class Driver {
   };
 
   // driver.cc
-  int Claim(Session& session, const npuprof_add_ring& add);
+  int Claim(Session& session, npuprof_add_ring* add);
   Session*& OwnerOf(const npuprof_add_ring& add);
+  uint64_t SampleCost(const npuprof_add_ring& add) const;
+  /** Whether a sampled ring goes over registers, and what that costs. */
+  int Admit(npuprof_add_ring* add, uint64_t* load, bool* prefers_device);
   int ScheduleEvents(Session& session, const npuprof_add_ring& add, npc_slots slots[2]);
   void EmitClock(Session& session, uint64_t now_ns);
   void ReadTaskCounts(Session& session);
@@ -130,6 +134,8 @@ class Driver {
   Faults faults_;
   npuprof_query caps_{};
   std::vector<Session*> sessions_;
+  std::array<uint32_t, REFNPU_UNITS> unit_totals_{};
+  uint64_t load_ = 0;  // of sampling over registers, as admitted
 
   Session* window_ = nullptr;  // who records tasks
   std::array<Session*, NPUPROF_CHANNEL_COUNT> channel_owner_{};

@@ -27,6 +27,9 @@ struct Ring {
   npc_ring producer{};
   npc_wakeup wakeup{};
 
+  uint64_t load = 0;            // share of the budget of its device
+  bool prefers_device = false;  // sampling it over registers would cost too much
+
   // Device-written path.
   bool device_path = false;
   int queue = -1;
