@@ -110,8 +110,9 @@ struct Cost {
   uint64_t staging_peak_bytes = 0;
 };
 
-/// One profiling session's share of the drain: its sources and its files. All methods may be called from any
-/// thread except the drain thread. In a forked child every method does nothing and says kForked.
+/// One profiling session's share of the drain: its sources and its files. Methods may be called from any thread;
+/// those that wait for the drain thread (Remove, Flush, Finish, Run and destruction) not from that thread itself,
+/// where they could only wait in vain. In a forked child every method does nothing and says kForked.
 class Collection {
  public:
   explicit Collection(std::shared_ptr<CollectionState> state);
@@ -141,6 +142,7 @@ class Collection {
   /// touch (file counts, ledgers). kTimeout if it did not run; it then never runs.
   Status Run(const std::function<void()>& task, std::chrono::milliseconds patience);
 
+  // The next three also on the drain thread, from within a visit: the manifest is written there.
   /// How bytes reach the disk, and in a few words why this way.
   Path path() const;
   std::string reason() const;

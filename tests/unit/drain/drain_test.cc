@@ -47,6 +47,22 @@ TEST(Drain, ThreadLivesExactlyAsLongAsACollection) {
   }
 }
 
+TEST(Drain, AVisitMayAskForPathReasonAndCost) {
+  Drain drain;
+  Options options;
+  options.path = Options::Choice::kPwritev;
+  auto collection = drain.Open(options, nullptr, nullptr);
+  std::atomic<bool> answered{false};
+  auto probe = std::make_shared<Probe>([&](const Pass&) {
+    answered = collection->path() == Path::kPwritev && !collection->reason().empty() &&
+               collection->cost().wakeups > 0;
+    return Progress{};
+  });
+  collection->Add(probe);
+  EXPECT_TRUE(Eventually([&] { return answered.load(); }));
+  EXPECT_TRUE(collection->Finish(seconds(20)).ok());
+}
+
 TEST(Drain, ReadableDescriptorBringsAVisitAtOnce) {
   Drain drain;
   auto collection = drain.Open(Options{}, nullptr, nullptr);
