@@ -23,14 +23,26 @@ MULTIPLE_OF_8(npuprof_rec_bandwidth);
 MULTIPLE_OF_8(npuprof_rec_aicpu);
 MULTIPLE_OF_8(npuprof_rec_event);
 
-/* Request numbers are part of the contract, and fit a C switch. */
-NPUPROF_PROVE(NPUPROF_IOC_QUERY == 0xc0a04ec0UL);
-NPUPROF_PROVE(NPUPROF_IOC_ADD_RING == 0xc0804ec1UL);
-NPUPROF_PROVE(NPUPROF_IOC_START == 0xc0384ec2UL);
-NPUPROF_PROVE(NPUPROF_IOC_STOP == 0xc0384ec3UL);
-NPUPROF_PROVE(NPUPROF_IOC_FREEZE == 0xc0384ec4UL);
-NPUPROF_PROVE(NPUPROF_IOC_FLUSH == 0xc0384ec5UL);
-NPUPROF_PROVE(NPUPROF_IOC_STATS == 0xc0684ec6UL);
-NPUPROF_PROVE(NPUPROF_IOC_CLOCK == 0xc0304ec7UL);
+/* Request numbers are part of the contract. */
+#define REQUESTS(PROVE)                     \
+  PROVE(NPUPROF_IOC_QUERY, 0xc0a04ec0UL)    \
+  PROVE(NPUPROF_IOC_ADD_RING, 0xc0804ec1UL) \
+  PROVE(NPUPROF_IOC_START, 0xc0384ec2UL)    \
+  PROVE(NPUPROF_IOC_STOP, 0xc0384ec3UL)     \
+  PROVE(NPUPROF_IOC_FREEZE, 0xc0384ec4UL)   \
+  PROVE(NPUPROF_IOC_FLUSH, 0xc0384ec5UL)    \
+  PROVE(NPUPROF_IOC_STATS, 0xc0684ec6UL)    \
+  PROVE(NPUPROF_IOC_CLOCK, 0xc0304ec7UL)
+#ifdef __KERNEL__
+/* The kernel's _IOC() is constant only to an optimising compiler. */
+#include <linux/build_bug.h>
+#define PROVE_REQUEST(name, number) BUILD_BUG_ON(name != number);
+void npuprof_prove_requests(void);
+void npuprof_prove_requests(void){REQUESTS(PROVE_REQUEST)}
+#else
+#define PROVE_REQUEST(name, number) NPUPROF_PROVE(name == number);
+REQUESTS(PROVE_REQUEST)
+#endif
+
 NPUPROF_PROVE(NPUPROF_HEAD_FUNC(NPUPROF_HEAD(NPUPROF_FUNC_TASK_PMU, 63)) == NPUPROF_FUNC_TASK_PMU);
 NPUPROF_PROVE(NPUPROF_HEAD_TYPE(NPUPROF_HEAD(NPUPROF_FUNC_TASK_PMU, 63)) == 63);
