@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
+#include <string_view>
 
+#include "base/environment.h"
 #include "drain/drain.h"
 
 namespace npuprof::drain {
@@ -41,16 +41,11 @@ Options Options::FromEnvironment(std::vector<std::string>* warnings) {
                        name));
     }
   }
-  if (const char* value = std::getenv("NPUPROF_STAGING_MB"); value != nullptr && *value != '\0') {
-    const char* end = value + std::strlen(value);
-    size_t megabytes = 0;
-    const auto [stop, error] = std::from_chars(value, end, megabytes);
-    if (error != std::errc() || stop != end || megabytes < 1 || megabytes > 4096) {
-      warn(fmt::format("NPUPROF_STAGING_MB is \"{}\"; allowed is a number from 1 to 4096; {} is used", value,
-                       options.staging_bytes >> 20));
-    } else {
-      options.staging_bytes = megabytes << 20;
-    }
+  std::vector<std::string> unread;
+  if (const auto megabytes =
+          NumberFromEnvironment("NPUPROF_STAGING_MB", 1, 4096, fmt::format("{}", options.staging_bytes >> 20),
+                                warnings != nullptr ? warnings : &unread)) {
+    options.staging_bytes = *megabytes << 20;
   }
   return options;
 }

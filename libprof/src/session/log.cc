@@ -51,4 +51,12 @@ void LogDetail(std::string_view text) {
   if (Wish() == "1") Write(text);
 }
 
+void CheckLogWish(std::vector<std::string>* warnings) {
+  const std::string_view wish = Wish();
+  if (!wish.empty() && wish != "0" && wish != "1") {
+    warnings->push_back("NPUPROF_LOG is \"" + std::string(wish) +
+                        "\"; allowed are 0 and 1; taken is the default, errors alone");
+  }
+}
+
 }  // namespace npuprof

@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <bit>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
 
+#include "base/environment.h"
 #include "metrics/metrics.h"
 #include "npuprof.h"
 
@@ -121,20 +119,20 @@ Result MakePlan(const Wanted& wanted, const Settings& settings, Plan* plan) {
   return Result::Ok();
 }
 
-uint32_t TaskRingSlots(uint32_t fallback, std::vector<std::string>* warnings) {
-  const char* text = std::getenv("NPUPROF_RING_RECORDS");
-  if (!text || !*text) return fallback;
-  uint32_t slots = 0;
-  const char* end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, slots);
-  if (error == std::errc() && stop == end && std::has_single_bit(slots) && slots >= NPUPROF_MIN_SLOTS &&
-      slots <= NPUPROF_MAX_SLOTS) {
-    return slots;
-  }
+std::optional<uint32_t> TaskRingSlots(std::vector<std::string>* warnings) {
+  constexpr const char* kInstead = "the default of each ring";
+  const auto slots =
+      NumberFromEnvironment("NPUPROF_RING_RECORDS", NPUPROF_MIN_SLOTS, NPUPROF_MAX_SLOTS, kInstead, warnings);
+  if (!slots || std::has_single_bit(*slots)) return slots;
   warnings->push_back(
-      fmt::format("NPUPROF_RING_RECORDS is '{}'; allowed is a power of two from {} to {}; taken is {}", text,
-                  NPUPROF_MIN_SLOTS, NPUPROF_MAX_SLOTS, fallback));
-  return fallback;
+      fmt::format("NPUPROF_RING_RECORDS is {}; allowed is a power of two from {} to {}; taken is {}", *slots,
+                  NPUPROF_MIN_SLOTS, NPUPROF_MAX_SLOTS, kInstead));
+  return std::nullopt;
+}
+
+size_t HostRingBytes(std::vector<std::string>* warnings) {
+  constexpr uint64_t kDefaultMb = 64;
+  return NumberFromEnvironment("NPUPROF_HOST_RING_MB", 1, 4096, "64", warnings).value_or(kDefaultMb) << 20;
 }
 
 }  // namespace npuprof

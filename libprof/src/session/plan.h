@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +39,10 @@ struct Plan {
 /// kInvalidParam: the counter group is unknown or the chip lacks it. kFailure: the chip lacks a data type.
 Result MakePlan(const Wanted& wanted, const Settings& settings, Plan* plan);
 
-/// Slots of the rings of tasks, as NPUPROF_RING_RECORDS says it or by default. A value that is no power of two
-/// from 16 to 4194304 is replaced by the default, and a sentence saying so is appended to @p warnings.
-uint32_t TaskRingSlots(uint32_t fallback, std::vector<std::string>* warnings);
+/// Slots of the rings of tasks as NPUPROF_RING_RECORDS says; nothing if each ring keeps its default. A value that is
+/// no power of two from 16 to 4194304 appends a sentence to @p warnings.
+std::optional<uint32_t> TaskRingSlots(std::vector<std::string>* warnings);
+/// Memory for the rings of all threads as NPUPROF_HOST_RING_MB says, or 64 MiB.
+size_t HostRingBytes(std::vector<std::string>* warnings);
 
 }  // namespace npuprof

@@ -14,6 +14,7 @@
 
 #include "host/queue.h"
 #include "npuprof_records.h"
+#include "session/log.h"
 #include "session/version.h"
 
 namespace npuprof {
@@ -26,20 +27,6 @@ using std::chrono::seconds;
 constexpr seconds kTaskPatience{5};
 constexpr seconds kFinishPatience{30};
 constexpr size_t kReserveBytes = 512 << 10;  // metadata and the manifest of 64 devices
-// 64 MiB.
-constexpr size_t kQueueSegments = 256;
-
-size_t QueueSegments(Messages* messages) {
-  const char* text = std::getenv("NPUPROF_HOST_RING_MB");
-  if (!text || !*text) return kQueueSegments;
-  char* end = nullptr;
-  const unsigned long mb = std::strtoul(text, &end, 10);
-  if (*end == '\0' && mb >= 1 && mb <= 4096) return mb * (size_t{1} << 20) / host::Segment::kBytes;
-  messages->Add(drain::Severity::kWarning,
-                fmt::format("NPUPROF_HOST_RING_MB is '{}'; allowed is 1 to 4096; taken is 64", text));
-  return kQueueSegments;
-}
-
 std::string CommandLine() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
@@ -108,7 +95,9 @@ Result Session::Begin(const Request& request) {
                 fmt::format("device backend {}: {}", device::BackendName(backend_), reason));
   runtime_ = device::RuntimeVersion(backend_);
   std::vector<std::string> warnings;
-  task_slots_ = TaskRingSlots(0, &warnings);
+  task_slots_ = TaskRingSlots(&warnings).value_or(0);
+  const size_t host_ring_bytes = HostRingBytes(&warnings);
+  CheckLogWish(&warnings);
 
   const auto options = drain::Options::FromEnvironment(&warnings);
   for (const std::string& text : warnings) messages_.Add(drain::Severity::kWarning, text);
@@ -122,7 +111,7 @@ Result Session::Begin(const Request& request) {
     Undo(false, request);
     return Result::Fail(code::kFailure, status.text);
   }
-  const uint32_t epoch = host::QueueSet::Process().Open(QueueSegments(&messages_));
+  const uint32_t epoch = host::QueueSet::Process().Open(host_ring_bytes / host::Segment::kBytes);
   if (epoch == 0) {
     Undo(false, request);
     return Result::Fail(

@@ -78,19 +78,34 @@ TEST(Plan, SettingsChooseSamplersAndTheRestIsNamed) {
 }
 
 TEST(Plan, RingSizesFromTheEnvironmentAreChecked) {
-  const std::pair<const char*, uint32_t> cases[] = {{"16", 16},  {"1024", 1024}, {"4194304", 4194304},
-                                                    {"8", 77},   {"1000", 77},   {"x", 77},
-                                                    {"16x", 77}, {"8388608", 77}};
+  const std::pair<const char*, uint32_t> cases[] = {{"16", 16}, {"1024", 1024}, {"4194304", 4194304},
+                                                    {"8", 0},   {"1000", 0},    {"x", 0},
+                                                    {"16x", 0}, {"8388608", 0}};
   for (const auto& [text, slots] : cases) {
     std::vector<std::string> warnings;
     setenv("NPUPROF_RING_RECORDS", text, 1);
-    EXPECT_EQ(TaskRingSlots(77, &warnings), slots) << text;
-    EXPECT_EQ(warnings.size(), slots == 77 ? 1u : 0u) << text;
+    EXPECT_EQ(TaskRingSlots(&warnings).value_or(0), slots) << text;
+    ASSERT_EQ(warnings.size(), slots == 0 ? 1u : 0u) << text;
+    if (slots == 0) {
+      EXPECT_NE(warnings[0].find(text), std::string::npos) << warnings[0];
+      EXPECT_NE(warnings[0].find("from 16 to 4194304; taken is the default"), std::string::npos)
+          << warnings[0];
+    }
   }
   unsetenv("NPUPROF_RING_RECORDS");
   std::vector<std::string> warnings;
-  EXPECT_EQ(TaskRingSlots(77, &warnings), 77u);
+  EXPECT_FALSE(TaskRingSlots(&warnings).has_value());
   EXPECT_TRUE(warnings.empty());
+}
+
+TEST(Plan, NumbersOfTheEnvironmentAreDigitsAlone) {
+  for (const char* text : {"+5", " 5", "5 ", "0x5", "5.0", "1e2", "-1", "99999999999999999999999"}) {
+    std::vector<std::string> warnings;
+    setenv("NPUPROF_HOST_RING_MB", text, 1);
+    EXPECT_EQ(HostRingBytes(&warnings), size_t{64} << 20) << text;
+    EXPECT_EQ(warnings.size(), 1u) << text;
+  }
+  unsetenv("NPUPROF_HOST_RING_MB");
 }
 
 class RecordRequestTest : public testing::Test {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/environment.md and what the library does with the variables.
+#include "environment_page.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "drain/drain.h"
+#include "session/log.h"
+#include "session/plan.h"
+
+namespace npuprof {
+namespace {
+
+using Warnings = std::vector<std::string>;
+
+TEST(EnvironmentPage, RangesAndDefaultsOfThePageAreThoseOfTheLibrary) {
+  const std::map<std::string, std::function<uint64_t(Warnings*)>> readers = {
+      {"NPUPROF_STAGING_MB",
+       [](Warnings* w) { return drain::Options::FromEnvironment(w).staging_bytes >> 20; }},
+      {"NPUPROF_HOST_RING_MB", [](Warnings* w) { return HostRingBytes(w) >> 20; }},
+      {"NPUPROF_RING_RECORDS", [](Warnings* w) { return TaskRingSlots(w).value_or(0); }},
+  };
+  const auto ranges = test::DocumentedRanges(NPUPROF_SOURCE_ROOT);
+  size_t library = 0;
+  for (const auto& [name, range] : ranges) library += name.starts_with("NPUPROF_");
+  EXPECT_EQ(library, readers.size()) << "each documented number has a reader here";
+  for (const auto& [name, read] : readers) {
+    ASSERT_TRUE(ranges.contains(name)) << name;
+    const test::DocumentedRange& range = ranges.at(name);
+    const uint64_t low = std::stoull(range.low), high = std::stoull(range.high);
+    unsetenv(name.c_str());
+    Warnings warnings;
+    const uint64_t standard = read(&warnings);
+    if (range.standard != "by ring") {
+      EXPECT_EQ(standard, std::stoull(range.standard)) << name;
+    }
+    for (const uint64_t value : {low, high}) {
+      setenv(name.c_str(), std::to_string(value).c_str(), 1);
+      EXPECT_EQ(read(&warnings), value) << name;
+      EXPECT_TRUE(warnings.empty()) << warnings[0];
+    }
+    for (const uint64_t value : {low - 1, high + 1}) {
+      setenv(name.c_str(), std::to_string(value).c_str(), 1);
+      warnings.clear();
+      EXPECT_EQ(read(&warnings), standard) << name;
+      ASSERT_EQ(warnings.size(), 1u) << name << " " << value;
+      for (const std::string& part : {name, std::to_string(value), range.low, range.high}) {
+        EXPECT_NE(warnings[0].find(part), std::string::npos) << warnings[0];
+      }
+    }
+    unsetenv(name.c_str());
+  }
+}
+
+TEST(EnvironmentPage, UnknownWishesForMessagesAreNamed) {
+  for (const auto& [text, complaints] : {std::pair{"0", 0u}, {"1", 0u}, {"", 0u}, {"yes", 1u}, {"2", 1u}}) {
+    setenv("NPUPROF_LOG", text, 1);
+    Warnings warnings;
+    CheckLogWish(&warnings);
+    EXPECT_EQ(warnings.size(), complaints) << text;
+  }
+  unsetenv("NPUPROF_LOG");
+}
+
+}  // namespace
+}  // namespace npuprof
