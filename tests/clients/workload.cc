@@ -3,9 +3,9 @@
 // JSON what the model of each device counted inside the window.
 //
 // usage: workload DIR [tasks=N] [devices=N] [streams=N] [before=N] [after=N] [kind=aic|aiv|mix|mixaiv|aicpu]
-//                 [blocks=N] [cycles=N] [types=0x..] [metrics=N] [single=0|1] [set=TYPE:TEXT]...
+//                 [blocks=N] [cycles=N] [types=0x..] [metrics=N] [single=0|1] [model=FILE] [set=TYPE:TEXT]...
 // tasks, before and after are per device; before and after lie outside the window. single=1 launches tasks
-// one call each instead of all by one call.
+// one call each instead of all by one call. With model=FILE a task is one execution of that model.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -24,7 +24,7 @@
 namespace {
 
 struct Options {
-  std::string dir;
+  std::string dir, model;
   uint64_t tasks = 1000, before = 0, after = 0, cycles = 2000;
   uint32_t devices = 1, streams = 1, blocks = 8, metrics = 1;
   uint64_t types = ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS | ACL_PROF_RUNTIME_API;
@@ -65,6 +65,8 @@ bool Parse(int argc, char** argv, Options* o) {
       o->metrics = static_cast<uint32_t>(number);
     else if (key == "types")
       o->types = number;
+    else if (key == "model")
+      o->model = value;
     else if (key == "single")
       o->single = number != 0;
     else if (key == "kind" && kinds.contains(value))
@@ -94,6 +96,13 @@ class Device {
     Check(aclrtSetDevice(static_cast<int32_t>(id_)), "aclrtSetDevice");
     streams_.resize(options_.streams);
     for (auto& stream : streams_) Check(aclrtCreateStream(&stream), "aclrtCreateStream");
+    if (options_.model.empty()) return;
+    Check(aclmdlLoadFromFile(options_.model.c_str(), &model_), "aclmdlLoadFromFile");
+    aclmdlDesc* desc = aclmdlCreateDesc();
+    Check(aclmdlGetDesc(desc, model_), "aclmdlGetDesc");
+    inputs_ = Buffers(aclmdlGetNumInputs(desc), aclmdlGetInputSizeByIndex, desc);
+    outputs_ = Buffers(aclmdlGetNumOutputs(desc), aclmdlGetOutputSizeByIndex, desc);
+    Check(aclmdlDestroyDesc(desc), "aclmdlDestroyDesc");
   }
 
   // Runs so many tasks, spread over the streams, and waits for them.
@@ -101,6 +110,9 @@ class Device {
     Check(aclrtSetDevice(static_cast<int32_t>(id_)), "aclrtSetDevice");
     for (size_t i = 0; i < streams_.size(); i++) {
       const uint64_t share = tasks / streams_.size() + (i < tasks % streams_.size() ? 1 : 0);
+      for (uint64_t call = 0; inputs_ != nullptr && call < share; call++)
+        Check(aclmdlExecuteAsync(model_, inputs_, outputs_, streams_[i]), "aclmdlExecuteAsync");
+      if (inputs_ != nullptr) continue;
       const uint64_t calls = options_.single ? share : (share != 0 ? 1 : 0);
       for (uint64_t call = 0; call < calls; call++)
         Check(npusimLaunch(streams_[i], "work", "Work", options_.kind, options_.blocks, options_.cycles,
@@ -118,9 +130,22 @@ class Device {
   }
 
  private:
+  static aclmdlDataset* Buffers(size_t count, size_t (*size)(aclmdlDesc*, size_t), aclmdlDesc* desc) {
+    aclmdlDataset* set = aclmdlCreateDataset();
+    for (size_t i = 0; i < count; i++) {
+      void* memory = nullptr;
+      Check(aclrtMalloc(&memory, size(desc, i), ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
+      Check(aclmdlAddDatasetBuffer(set, aclCreateDataBuffer(memory, size(desc, i))),
+            "aclmdlAddDatasetBuffer");
+    }
+    return set;
+  }
+
   uint32_t id_;
   const Options& options_;
   std::vector<aclrtStream> streams_;
+  uint32_t model_ = 0;
+  aclmdlDataset *inputs_ = nullptr, *outputs_ = nullptr;
 };
 
 constexpr std::pair<const char*, uint64_t npusimDeviceTotals::*> kCounted[] = {
@@ -130,6 +155,9 @@ constexpr std::pair<const char*, uint64_t npusimDeviceTotals::*> kCounted[] = {
     {"kernels", &npusimDeviceTotals::kernelsEnded},
     {"aic_cycles", &npusimDeviceTotals::aicCycles},
     {"aiv_cycles", &npusimDeviceTotals::aivCycles},
+    {"cube_macs", &npusimDeviceTotals::cubeMacs},
+    {"bytes_read", &npusimDeviceTotals::bytesRead},
+    {"bytes_written", &npusimDeviceTotals::bytesWritten},
     {"log_lost", &npusimDeviceTotals::logLost},
     {"pmu_lost", &npusimDeviceTotals::pmuLost},
     {"queue_dropped", &npusimDeviceTotals::queueDropped},
