@@ -161,10 +161,10 @@
 #define REFNPU_CORE_INT		0x4u	/* overflow interrupts */
 #define REFNPU_CORE_KIND	0x04	/* 1 cube, 2 vector */
 #define REFNPU_CORE_BUSY	0x08	/* 1 while a block runs */
-#define REFNPU_CORE_OVERFLOW	0x0c	/* bit i: counter i passed its width; bit 31: cycles; write ones to clear */
+#define REFNPU_CORE_OVERFLOW	0x0c	/* latched; bit i: counter i wrapped; bit 31: cycles; write ones to clear */
 #define REFNPU_CORE_OVERFLOW_CYCLES 0x80000000u
 #define REFNPU_CORE_EVENT(i)	(0x10 + 4 * (i))	/* event; writing clears counter i; unknown ones read as 0 */
-#define REFNPU_CORE_LATCH	0x30	/* write: freeze counters, cycles and time of this core for reading */
+#define REFNPU_CORE_LATCH	0x30	/* write: freeze counters, cycles, overflow and time of this core for reading */
 #define REFNPU_CORE_COUNTER(i)	(0x40 + 4 * (i))	/* read: latched value; write: value to count on from */
 #define REFNPU_CORE_CYCLES	0x60	/* 64: latched cycles spent in blocks, 48 bits */
 #define REFNPU_CORE_TIME	0x68	/* 64: device clock of the latch */

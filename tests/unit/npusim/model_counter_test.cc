@@ -139,6 +139,7 @@ TEST(ModelCounter, OverflowIsFlaggedAndInterruptsWhenItHappens) {
   d.Advance(first);
   EXPECT_EQ(d.irqs[1], 1);
   EXPECT_EQ(d.R32(REFNPU_OVERFLOW_PENDING(0)), 1u);
+  d.W32(kCore0 + REFNPU_CORE_LATCH, 1);
   EXPECT_EQ(d.R32(kCore0 + REFNPU_CORE_OVERFLOW), 1u);
   d.W32(kCore0 + REFNPU_CORE_OVERFLOW, 1);
   d.W32(REFNPU_INT_STATUS, REFNPU_INT_OVERFLOW);
@@ -156,6 +157,24 @@ TEST(ModelCounter, OverflowWithoutInterruptIsStillFlagged) {
   d.Submit(Task(NPUSIM_TASK_CUBE, 1, 1, 5'000'000'000));
   d.Finish();
   EXPECT_EQ(d.irqs[1], 0);
+  d.W32(kCore0 + REFNPU_CORE_LATCH, 1);
+  EXPECT_EQ(d.R32(kCore0 + REFNPU_CORE_OVERFLOW), 1u);
+}
+
+// A flag that is newer than the value beside it makes a driver add a whole range too much.
+TEST(ModelCounter, OverflowAfterTheLatchIsNotShownWithTheValueBeforeIt) {
+  Device d;
+  Select(d, 0, {0x0e});
+  d.Submit(Task(NPUSIM_TASK_CUBE, 1, 1, 5'000'000'000));
+  d.Advance(2'000'000'000);
+  d.W32(kCore0 + REFNPU_CORE_LATCH, 1);
+  const uint32_t before = d.R32(kCore0 + REFNPU_CORE_COUNTER(0));
+  EXPECT_GT(before, 3'000'000'000u);
+  d.Finish();
+  EXPECT_EQ(d.R32(kCore0 + REFNPU_CORE_COUNTER(0)), before);
+  EXPECT_EQ(d.R32(kCore0 + REFNPU_CORE_OVERFLOW), 0u);
+  d.W32(kCore0 + REFNPU_CORE_LATCH, 1);
+  EXPECT_EQ(d.R32(kCore0 + REFNPU_CORE_COUNTER(0)), static_cast<uint32_t>(5'000'000'000));
   EXPECT_EQ(d.R32(kCore0 + REFNPU_CORE_OVERFLOW), 1u);
 }
 

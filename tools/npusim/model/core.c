@@ -232,6 +232,7 @@ void core_latch(struct npusim_model *m, u32 index)
 	for (i = 0; i < REFNPU_COUNTERS; i++)
 		c->latched[i] = (u32)(c->acc[i] & COUNTER_MASK);
 	c->latched_cycles = c->cycles & CYCLE_MASK;
+	c->latched_overflow = c->overflow;
 	c->latch_clock = clock_at(m, m->now);
 	c->latch_mono = mono_at(m, m->now);
 }
@@ -241,7 +242,7 @@ void core_reset(struct core *c)
 	u32 i;
 
 	c->ctrl = 0;
-	c->overflow = 0;
+	c->overflow = c->latched_overflow = 0;
 	c->overflow_at = 0;
 	c->cycles = c->latched_cycles = c->sample_cycles = c->seen_cycles = 0;
 	c->latch_clock = c->latch_mono = 0;
@@ -279,8 +280,7 @@ u64 core_read(struct npusim_model *m, u32 index, u32 reg)
 		core_sync(m, index);
 		return c->first && c->first->start_ns <= m->now;
 	case REFNPU_CORE_OVERFLOW:
-		core_sync(m, index);
-		return c->overflow;
+		return c->latched_overflow;
 	case REFNPU_CORE_CYCLES:
 		return c->latched_cycles;
 	case REFNPU_CORE_TIME:
@@ -301,7 +301,7 @@ static void write_ctrl(struct npusim_model *m, struct core *c, u32 value)
 			set_counter(c, i, 0);
 		c->sample_cycles -= c->cycles;
 		c->cycles = 0;
-		c->overflow = 0;
+		c->overflow = c->latched_overflow = 0;
 		m->overflow_pending[index / 32] &= ~(1u << index % 32);
 	}
 }
@@ -331,6 +331,7 @@ void core_write(struct npusim_model *m, u32 index, u32 reg, u64 value)
 		write_ctrl(m, c, (u32)value);
 	} else if (reg == REFNPU_CORE_OVERFLOW) {
 		c->overflow &= ~(u32)value;
+		c->latched_overflow &= ~(u32)value;
 		if (!c->overflow)
 			m->overflow_pending[index / 32] &= ~(1u << index % 32);
 	} else if (reg == REFNPU_CORE_LATCH) {

@@ -207,6 +207,7 @@ struct core {
 	u64 overflow_at; /* time of the foreseen overflow, 0: none */
 	u32 latched[REFNPU_COUNTERS];
 	u64 latched_cycles;
+	u32 latched_overflow;
 	u64 latch_clock, latch_mono;
 	u64 sample_acc[REFNPU_COUNTERS]; /* values at the previous device-written sample */
 	u64 sample_cycles;
