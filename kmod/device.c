@@ -104,12 +104,16 @@ int npuprof_device_add(struct npuprof_device *npu)
 					 (u64)totalram_pages() / 2 << PAGE_SHIFT);
 	npu->caps.record_formats = NPUPROF_RECORDS_VERSION;
 
+	npu->dev.groups = npuprof_groups;
 	err = dev_set_name(&npu->dev, "npuprof%d", npu->id);
 	if (err)
 		return err;
 	cdev_init(&npu->cdev, &npuprof_fops);
 	npu->cdev.owner = THIS_MODULE;
-	return cdev_device_add(&npu->cdev, &npu->dev);
+	err = cdev_device_add(&npu->cdev, &npu->dev);
+	if (!err)
+		npuprof_debugfs_add(npu);
+	return err;
 }
 
 /**
@@ -122,6 +126,7 @@ int npuprof_device_add(struct npuprof_device *npu)
 void npuprof_device_del(struct npuprof_device *npu)
 {
 	cdev_device_del(&npu->cdev, &npu->dev);
+	npuprof_debugfs_del(npu);
 	mutex_lock(&npu->mutex);
 	npuprof_sessions_remove(npu, true);
 	mutex_unlock(&npu->mutex);

@@ -17,6 +17,7 @@
 #include <linux/atomic.h>
 #include <linux/cdev.h>
 #include <linux/device.h>
+#include <linux/kdev_t.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
@@ -66,6 +67,9 @@ struct npuprof_account {
  * @load: CPU time per second that sampling over registers may take, as admitted; under @mutex
  * @self: account of what is done for no session
  * @gone_work: takes leave of a device that was found missing
+ * @epoch: how often the device came back without its state; under @mutex
+ * @last_session: number of the last session that was opened; under @mutex
+ * @debugfs: directory of this device
  */
 struct npuprof_device {
 	struct device dev;
@@ -86,6 +90,9 @@ struct npuprof_device {
 	u64 load;
 	struct npuprof_account self;
 	struct work_struct gone_work;
+	u32 epoch;
+	u32 last_session;
+	struct dentry *debugfs;
 };
 
 int npuprof_device_init(struct npuprof_device *npu, struct device *parent,
@@ -95,6 +102,12 @@ void npuprof_device_del(struct npuprof_device *npu);
 void npuprof_device_lost(struct npuprof_device *npu);
 void npuprof_device_pause(struct npuprof_device *npu);
 void npuprof_device_resume(struct npuprof_device *npu);
+
+/* N of /dev/npuprof<N>, also once the name is given to another device. */
+static inline unsigned int npuprof_number(const struct npuprof_device *npu)
+{
+	return MINOR(npu->dev.devt);
+}
 
 static inline unsigned int npuprof_cores(const struct npuprof_device *npu)
 {

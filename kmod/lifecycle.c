@@ -4,6 +4,7 @@
 #include <linux/pm_runtime.h>
 
 #include "session.h"
+#include "trace.h"
 
 static void npuprof_forget_claims(struct npuprof_session *session)
 {
@@ -68,6 +69,7 @@ static void npuprof_end_of_device(struct npuprof_session *session)
 	lockdep_assert_held(&session->npu->lock);
 	npc_event_epoch(&event, ++session->epoch, NPUPROF_LOSS_REMOVED, 0);
 	npuprof_emit(session, &event, 0);
+	trace_npuprof_epoch(session, NPUPROF_LOSS_REMOVED);
 	npuprof_close_gaps(session);
 	npuprof_set_ring_states(session, NPUPROF_RING_GONE);
 	session->clock_event_ns = NPC_TIME_NEVER;
@@ -168,6 +170,7 @@ static void npuprof_new_epoch(struct npuprof_session *session)
 	clock = npu->ops->clock(session);
 	npc_event_epoch(&event, session->epoch, NPUPROF_LOSS_RESET, clock);
 	npuprof_emit(session, &event, clock);
+	trace_npuprof_epoch(session, NPUPROF_LOSS_RESET);
 	npuprof_wake_reader(session);
 }
 
@@ -204,6 +207,7 @@ void npuprof_sessions_resume(struct npuprof_device *npu)
 	flags = npuprof_lock(npu);
 	npu->paused = false;
 	npuprof_unlock(npu, flags);
+	npu->epoch++;
 	list_for_each_entry(session, &npu->sessions, node) {
 		if (!session->paused)
 			continue;

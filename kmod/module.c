@@ -32,12 +32,14 @@ static int __init npuprof_init(void)
 		err = PTR_ERR(npuprof_class);
 		goto no_class;
 	}
+	npuprof_debugfs_init();
 	err = refnpu_register();
 	if (err)
 		goto no_driver;
 	return 0;
 
 no_driver:
+	npuprof_debugfs_exit();
 	class_destroy(npuprof_class);
 no_class:
 	unregister_chrdev_region(npuprof_devt, NPUPROF_DEVICES_MAX);
@@ -48,6 +50,7 @@ module_init(npuprof_init);
 static void __exit npuprof_exit(void)
 {
 	refnpu_unregister();
+	npuprof_debugfs_exit();
 	class_destroy(npuprof_class);
 	unregister_chrdev_region(npuprof_devt, NPUPROF_DEVICES_MAX);
 }

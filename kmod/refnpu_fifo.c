@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 
 #include "refnpu.h"
+#include "trace.h"
 
 static void refnpu_service_at(struct refnpu *refnpu, u64 due_ns)
 {
@@ -162,6 +163,8 @@ static void refnpu_read_overflowed(struct refnpu *refnpu, unsigned int core)
 
 	refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_LATCH), 1);
 	refnpu_read_core(refnpu, account, core, ring ? ring->counters.used : 0, &reading);
+	if (!refnpu_dead(refnpu))
+		trace_npuprof_overflow(&refnpu->npu, core, reading.overflowed);
 	if (ring && !refnpu_dead(refnpu))
 		npc_core_update(&ring->counters, &reading);
 }

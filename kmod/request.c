@@ -6,6 +6,7 @@
 
 #include "core/budget.h"
 #include "session.h"
+#include "trace.h"
 
 /* While a reader waits in STOP, how long a lost interrupt stays unnoticed. */
 #define NPUPROF_DRAIN_CHECK_NS (100 * NSEC_PER_MSEC)
@@ -285,6 +286,7 @@ int npuprof_session_start(struct npuprof_session *session, struct npuprof_contro
 	npuprof_send_wakeup(session);
 	npuprof_unlock(npu, flags);
 	npuprof_charge_busy(session, begin);
+	trace_npuprof_start(session, control->clock, control->straddling);
 	return 0;
 }
 
@@ -408,6 +410,7 @@ int npuprof_session_stop(struct npuprof_session *session, struct npuprof_control
 	control->monotonic_raw_ns = session->stop.monotonic_raw_ns;
 	control->straddling = session->straddling;
 	npuprof_charge_busy(session, begin);
+	trace_npuprof_stop(session, control->clock, control->straddling);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "compat.h"
 #include "session.h"
+#include "trace.h"
 
 /* Counts rounds that could not take place. Their time is covered by the next sample. */
 static void npuprof_skip_rounds(struct npuprof_group *group, u64 now)
@@ -23,6 +24,7 @@ static void npuprof_skip_rounds(struct npuprof_group *group, u64 now)
 		return;
 	skipped = div64_u64(now - group->next_ns, group->period_ns);
 	group->next_ns += skipped * group->period_ns;
+	trace_npuprof_throttle(session, group->period_ns, skipped);
 	clock = session->npu->ops->clock(session);
 	list_for_each_entry(ring, &group->rings, group) {
 		unsigned int records = ring->total_count ?: 1;

@@ -7,6 +7,7 @@
 
 #include "compat.h"
 #include "session.h"
+#include "trace.h"
 
 static void npuprof_wake(struct irq_work *work)
 {
@@ -319,6 +320,7 @@ void npuprof_ring_publish_new(struct npuprof_ring *ring)
 		.slots = config->slots,
 		.record_size = config->record_size,
 		.index = config->ring,
+		.gap_closed = npuprof_trace_gap,
 		.overwrite = config->flags & NPUPROF_RING_OVERWRITE,
 	};
 	unsigned long flags;
@@ -431,6 +433,8 @@ struct npuprof_session *npuprof_session_open(struct npuprof_device *npu)
 		flags = npuprof_lock(npu);
 		list_add_tail(&session->node, &npu->sessions);
 		npuprof_unlock(npu, flags);
+		session->id = ++npu->last_session;
+		trace_npuprof_open(session);
 		get_device(&npu->dev);
 	}
 	mutex_unlock(&npu->mutex);
@@ -452,6 +456,7 @@ void npuprof_session_close(struct npuprof_session *session)
 
 	npuprof_session_release(session);
 	mutex_lock(&npu->mutex);
+	trace_npuprof_close(session);
 	flags = npuprof_lock(npu);
 	list_del(&session->node);
 	npuprof_unlock(npu, flags);

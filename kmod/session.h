@@ -118,6 +118,7 @@ struct npuprof_group {
  * struct npuprof_session - one opened file
  * @npu: device; the session holds a reference
  * @node: in npuprof_device.sessions
+ * @id: number among the sessions of the device, from 1
  * @owner: process that opened the file
  * @user: who pays for the memory
  * @charged: pages accounted to @user
@@ -162,6 +163,7 @@ struct npuprof_group {
 struct npuprof_session {
 	struct npuprof_device *npu;
 	struct list_head node;
+	u32 id;
 	struct pid *owner;
 	struct user_struct *user;
 	unsigned long charged;
@@ -248,6 +250,10 @@ void npuprof_sessions_resume(struct npuprof_device *npu);
 void npuprof_ring_touch(struct npuprof_ring *ring, u64 now_ns);
 void npuprof_poll_now(struct npuprof_session *session);
 void npuprof_tell_drained(struct npuprof_session *session);
+
+/* trace.c */
+void npuprof_trace_gap(const struct npc_ring *producer, enum npuprof_loss_cause cause,
+		       const struct npc_gap *gap);
 
 /* sampler.c */
 int npuprof_sampler_add(struct npuprof_ring *ring);

@@ -13,6 +13,7 @@ void npc_ring_init(struct npc_ring *ring, const struct npc_ring_setup *setup)
 	ring->slots = setup->slots;
 	ring->record_size = setup->record_size;
 	ring->index = setup->index;
+	ring->gap_closed = setup->gap_closed;
 	ring->overwrite = setup->overwrite;
 
 	ctrl->lost_records = 0;
@@ -148,6 +149,8 @@ bool npc_ring_close_gaps(struct npc_ring *ring)
 		npc_event_gap(npc_ring_reserve(events, gap->last), ring->index, ring->epoch,
 			      (enum npuprof_loss_cause)cause, gap);
 		npc_ring_commit(events);
+		if (ring->gap_closed)
+			ring->gap_closed(ring, (enum npuprof_loss_cause)cause, gap);
 		gap->count = 0;
 		ring->open_gaps &= ~(1u << cause);
 	}

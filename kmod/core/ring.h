@@ -39,6 +39,12 @@ struct npc_gap {
 	__u64 last;
 };
 
+struct npc_ring;
+
+/* For the driver's own purposes, such as tracing. */
+typedef void npc_gap_closed(const struct npc_ring *ring, enum npuprof_loss_cause cause,
+			    const struct npc_gap *gap);
+
 /**
  * struct npc_ring - producer state of one ring; private to the producer
  * @ctrl: the ring's entry in the control area
@@ -55,6 +61,7 @@ struct npc_gap {
  * @record_size: bytes of one record
  * @index: number of the ring in its session
  * @epoch: current epoch
+ * @gap_closed: see struct npc_ring_setup
  * @overwrite: keep the newest records instead of the oldest
  * @frozen: an overwrite ring that is being read
  */
@@ -73,6 +80,7 @@ struct npc_ring {
 	__u32 record_size;
 	__u32 index;
 	__u32 epoch;
+	npc_gap_closed *gap_closed;
 	bool overwrite;
 	bool frozen;
 };
@@ -87,6 +95,7 @@ struct npc_ring {
  * @slots: a power of two
  * @record_size: bytes of one record, a multiple of 8
  * @index: number of the ring in its session
+ * @gap_closed: told of every gap that goes to @events, before it is forgotten; may be NULL
  * @overwrite: keep the newest records
  */
 struct npc_ring_setup {
@@ -97,6 +106,7 @@ struct npc_ring_setup {
 	__u32 slots;
 	__u32 record_size;
 	__u32 index;
+	npc_gap_closed *gap_closed;
 	bool overwrite;
 };
 

@@ -13,7 +13,7 @@ CONFIGS = {
     "debian": {
         "about": "Debian's kernel, two CPUs",
         "kernel": "debian", "accel": MULTI, "limit": 240,
-        "boots": [["load", "conformance"]],
+        "boots": [["load", "conformance"], ["observe"]],
     },
     "icount": {
         "about": "one CPU whose time counts instructions: rates and losses",

@@ -62,6 +62,26 @@ TEST(Ring, GapIsToldWhenTheRingTakesRecordsAgain) {
   EXPECT_EQ(s.ring.At(16), 19u);
 }
 
+TEST(Ring, DriverIsToldOfEachGapBeforeItIsForgotten) {
+  TestSession s;
+  static std::vector<std::pair<npuprof_loss_cause, npc_gap>> told;
+  told.clear();
+  s.ring.ring.gap_closed = [](const npc_ring*, npuprof_loss_cause cause, const npc_gap* gap) {
+    told.emplace_back(cause, *gap);
+  };
+  for (uint64_t k = 0; k < 19; ++k) s.ring.Write(k, 100 + k);
+  npc_ring_lose(&s.ring.ring, NPUPROF_LOSS_RESET, 2, 15, 16);
+  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(npc_ring_close_gaps(&s.ring.ring));
+  EXPECT_TRUE(npc_ring_close_gaps(&s.ring.ring));
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].first, NPUPROF_LOSS_RING_FULL);
+  EXPECT_EQ(told[0].second.count, 3u);
+  EXPECT_EQ(told[0].second.position, 16u);
+  EXPECT_EQ(told[1].first, NPUPROF_LOSS_RESET);
+  EXPECT_EQ(told[1].second.count, 2u);
+}
+
 TEST(Ring, GapsOfDifferentCausesStayApart) {
   TestSession s;
   npc_ring_lose(&s.ring.ring, NPUPROF_LOSS_FIFO_OVERFLOW, 5, 10, 14);

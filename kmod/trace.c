@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+/**
+ * npuprof_trace_gap() - npc_ring_setup.gap_closed of every ring
+ * @producer: ring of a session; npuprof_device.lock is held
+ * @cause: why records are missing
+ * @gap: which
+ */
+void npuprof_trace_gap(const struct npc_ring *producer, enum npuprof_loss_cause cause,
+		       const struct npc_gap *gap)
+{
+	trace_npuprof_loss(container_of(producer, struct npuprof_ring, producer), cause, gap);
+}

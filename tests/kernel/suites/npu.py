@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For suites in the guest: the NPUs as those see them who submit work (a virtio-serial port), and as a profiler does
+(/dev/npuprof<N>). The port tells what the model counted itself; that is what profiles are compared with."""
+
+import ctypes
+import errno
+import fcntl
+import glob
+import mmap
+import os
+import struct
+import sys
+import time
+import traceback
+
+CUBE, VECTOR, SDMA = 0, 1, 5            # enum npusim_task_kind
+EVENTS, TASK_LOG, CORE_SAMPLE, HBM, LLC = 0, 1, 5, 6, 7     # enum npuprof_channel
+REGISTER_PATH = 2                       # NPUPROF_RING_REGISTER_PATH
+CORE_CUBE, CORE_VECTOR = 1, 2           # enum npuprof_core_kind
+
+
+class Port:
+    """The stream to the simulated NPUs; see tools/npusim/model/npusim_port.h."""
+
+    HEADER = struct.Struct("<IHHIi")
+    TASK = struct.Struct("<HH4BIIIHHI4xQQQQQQ14QII")
+    TOTALS = ("submitted started ended aborted kernels_ended aicpu_ended marks blocks0 blocks1 cycles0 cycles1 task_cycles "
+              "macs vector_ops hbm_read hbm_written nic_received nic_sent recorded_started recorded_ended straddled_open "
+              "fifo0 fifo1 fifo2 fifo3 fifo_lost0 fifo_lost1 fifo_lost2 fifo_lost3 queue_written queue_dropped "
+              "reg_reads reg_writes").split()
+    HELLO, INFO, TIME, SUBMIT, GET_TOTALS, EVENT_TOTAL, STATS, RESET, REMOVE, INSERT, FAULT = range(1, 12)
+
+    def __init__(self):
+        self.fd = os.open(self._path(), os.O_RDWR)
+        self.sequence = 0
+        _, body = self.ask(self.HELLO, 0, struct.pack("<II", 1, 0))
+        self.devices = struct.unpack("<II", body)[1]
+
+    @staticmethod
+    def _path():
+        for name in glob.glob("/sys/class/virtio-ports/*/name"):
+            with open(name, encoding="utf-8") as f:
+                if f.read().strip() == "npusim":
+                    return "/dev/" + name.split("/")[-2]
+        raise FileNotFoundError("no virtio-serial port is called npusim")
+
+    def _read(self, size):
+        data = b""
+        while len(data) < size:
+            data += os.read(self.fd, size - len(data))
+        return data
+
+    def _send(self, kind, device, body):
+        self.sequence += 1
+        os.write(self.fd, self.HEADER.pack(self.HEADER.size + len(body), kind, device, self.sequence, 0) + body)
+        return self.sequence
+
+    def ask(self, kind, device, body=b""):
+        """Sends a request; returns status and body of its reply."""
+        sequence = self._send(kind, device, body)
+        while True:
+            size, got, _, number, status = self.HEADER.unpack(self._read(self.HEADER.size))
+            rest = self._read(size - self.HEADER.size)
+            if got == kind | 0x8000 and number == sequence:
+                return status, rest
+
+    def submit(self, device, kind, cycles=0, blocks=1, count=1, stream=1, copy=0, **work):
+        """Queues `count` equal tasks."""
+        names = ("macs_fp16 macs_int8 vec_fp32 vec_fp16 vec_int32 vec_misc scalar read_bytes write_bytes l1_read_bytes "
+                 "l0c_to_l1_bytes ub_read_bytes ub_write_bytes copy_bytes l2_hit_ppm frames").split()
+        amounts = [work.pop(name, 0) for name in names]
+        assert not work, work
+        for number in range(count):
+            task = self.TASK.pack(stream, number & 0xffff, kind, 0, copy, 0, blocks, 0, 0xffffffff, 0, 0, 0, 0, 0, cycles,
+                                  0, 0, 0, *amounts)
+            self._send(self.SUBMIT, device, struct.pack("<II", 0, 0) + task)
+
+    def totals(self, device):
+        status, body = self.ask(self.GET_TOTALS, device)
+        assert status == 0, status
+        return dict(zip(self.TOTALS, struct.unpack("<33Q", body)))
+
+    def event_total(self, device, kind, event):
+        status, body = self.ask(self.EVENT_TOTAL, device, struct.pack("<IIQ", kind, event, 0))
+        assert status == 0, status
+        return struct.unpack("<IIQ", body)[2]
+
+    def wait(self, device, seconds=30):
+        """Until all that was submitted has ended; returns the totals."""
+        end = time.monotonic() + seconds
+        while True:
+            totals = self.totals(device)
+            if totals["submitted"] == totals["ended"] + totals["aborted"]:
+                return totals
+            assert time.monotonic() < end, f"tasks did not end: {totals}"
+            time.sleep(0.01)
+
+
+class Session:
+    """One open /dev/npuprof<N>."""
+
+    ADD = struct.Struct("<IIIHHIIQQ8H8HBBHIIIQ4Q")
+    CONTROL = struct.Struct("<IIQQQII2Q")
+    STATS = struct.Struct("<II8Q4Q")
+    QUERY = struct.Struct("<IIHHIIIHHHBBQQQQQIHHQII32s4Q")
+    CONTROL_ENTRY = struct.Struct("<QQQIIIIQIHHQ8Q")
+
+    def __init__(self, device):
+        self.fd = os.open(f"/dev/npuprof{device}", os.O_RDWR | os.O_CLOEXEC)
+        self.rings = 1
+
+    def close(self):
+        os.close(self.fd)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def ioctl(self, number, layout, *values):
+        """Returns the fields after the call. @raise OSError"""
+        data = bytearray(layout.pack(layout.size, *values))
+        fcntl.ioctl(self.fd, 0xC0000000 | layout.size << 16 | ord("N") << 8 | number, data, True)
+        return layout.unpack(data)
+
+    def query(self):
+        names = ("size flags abi_major abi_minor device_id chip device_flags cube_cores vector_cores counters counter_bits "
+                 "cycle_bits clock_hz core_hz channels min_period_ns max_period_ns sample_cost_ns hbm_channels llc_channels "
+                 "max_data_bytes record_formats aicpu_cores name").split()
+        values = self.ioctl(0xc0, self.QUERY, *[0] * 22, b"", *[0] * 4)
+        return dict(zip(names, values))
+
+    def add(self, channel, core=0xffff, kind=0, slots=64, period_ns=0, events=(), flags=0, options=0):
+        lists = {k: (list(events) if k == kind else []) for k in (CORE_CUBE, CORE_VECTOR)}
+        padded = [v for k in lists for v in lists[k] + [0] * (8 - len(lists[k]))]
+        self.ioctl(0xc1, self.ADD, flags, channel, core, kind, slots, 0, 0, period_ns, *padded,
+                   len(lists[CORE_CUBE]), len(lists[CORE_VECTOR]), 0, options, 0, 0, 0, *[0] * 4)
+        self.rings += 1
+
+    def start(self):
+        return self.ioctl(0xc2, self.CONTROL, *[0] * 8)
+
+    def stop(self, timeout_ns=0):
+        return self.ioctl(0xc3, self.CONTROL, 1 if timeout_ns else 0, timeout_ns, *[0] * 6)
+
+    def stats(self):
+        names = "interrupts reads writes records lost_records busy_ns tasks_started tasks_ended".split()
+        return dict(zip(names, self.ioctl(0xc6, self.STATS, *[0] * 13)[2:]))
+
+    def ring_entries(self):
+        """(head, lost records, lost by cause) of every ring."""
+        with mmap.mmap(self.fd, self.rings * self.CONTROL_ENTRY.size, mmap.MAP_SHARED, mmap.PROT_READ) as area:
+            entries = [self.CONTROL_ENTRY.unpack_from(area, i * self.CONTROL_ENTRY.size) for i in range(self.rings)]
+        return [(e[0], e[1], e[-8:]) for e in entries]
+
+
+def refused(call, *arguments):
+    """The errno with which a call fails, 0 if it does not."""
+    try:
+        call(*arguments)
+    except OSError as error:
+        return error.errno
+    return 0
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def pci(device):
+    """Directory of the PCI device behind /dev/npuprof<N>."""
+    return os.path.realpath(f"/sys/class/npuprof/npuprof{device}/device")
+
+
+def load(module):
+    """Loads the module unless it is there."""
+    if not os.path.exists("/sys/module/npuprof"):
+        with open(module, "rb") as f:
+            libc = ctypes.CDLL(None, use_errno=True)
+            if libc.syscall(313, f.fileno(), b"", 0) != 0:
+                raise OSError(ctypes.get_errno(), f"{module} cannot be loaded")
+    wait_for(lambda: os.path.exists("/dev/npuprof0"), "/dev/npuprof0")
+
+
+def wait_for(condition, what, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.01)
+
+
+def main(tests):
+    """Runs functions named test_*; LAB_FILTER chooses. Prints a line per test and exits."""
+    failed = 0
+    for name, function in list(tests.items()):
+        if not name.startswith("test_") or os.environ.get("LAB_FILTER", "") not in name:
+            continue
+        begin = time.monotonic()
+        try:
+            function()
+            result = "ok"
+        except Exception:  # pylint: disable=broad-except
+            traceback.print_exc(file=sys.stdout)
+            result, failed = "not ok", failed + 1
+        print(f"{result} {name[5:]} ({int((time.monotonic() - begin) * 1000)} ms)", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+__all__ = [name for name in dir() if not name.startswith("_")] + ["errno"]

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: observe.py MODULE: what the module tells beside its records: sysfs, debugfs, tracepoints."""
+
+import os
+import re
+import sys
+import time
+
+import npu
+from npu import Port, Session, read, write
+
+TRACING = "/sys/kernel/tracing"
+DEBUG = "/sys/kernel/debug/npuprof/0"
+port = None
+
+
+class Trace:
+    """What the module's tracepoints said between entering and leaving."""
+
+    LINE = re.compile(r": npuprof_(\w+): (.*)$")
+
+    def __enter__(self):
+        write(f"{TRACING}/trace", "")
+        write(f"{TRACING}/events/npuprof/enable", "1")
+        return self
+
+    def __exit__(self, *_):
+        write(f"{TRACING}/events/npuprof/enable", "0")
+        self.events = []
+        for line in read(f"{TRACING}/trace").splitlines():
+            hit = self.LINE.search(line)
+            if hit:
+                fields = dict(word.split("=", 1) for word in hit.group(2).split())
+                self.events.append((hit.group(1), {k: int(v, 0) if re.fullmatch("-?(0x)?[0-9a-f]+", v) else v
+                                                   for k, v in fields.items()}))
+
+    def of(self, name, **fields):
+        return [f for n, f in self.events if n == name and all(f[k] == v for k, v in fields.items())]
+
+
+def owner_number(pid=None):
+    """Number of the session that this process has, from debugfs."""
+    hit = re.search(rf"^session (\d+) owner={pid or os.getpid()} ", read(f"{DEBUG}/sessions"), re.M)
+    return int(hit.group(1))
+
+
+def test_sysfs_says_what_query_says():
+    with Session(0) as session:
+        query = session.query()
+    path = "/sys/class/npuprof/npuprof0"
+    for name in ("cube_cores vector_cores aicpu_cores counters counter_bits cycle_bits clock_hz core_hz chip").split():
+        assert int(read(f"{path}/{name}")) == query[name] > 0, name
+    assert read(f"{path}/abi") == f"{query['abi_major']}.{query['abi_minor']}\n"
+    assert read(f"{path}/model").encode().strip() == query["name"].rstrip(b"\0")
+    assert read(f"{path}/simulated") == "1\n"
+    for name in os.listdir(path):
+        if os.path.isfile(f"{path}/{name}") and name not in ("uevent", "dev"):
+            assert os.stat(f"{path}/{name}").st_mode & 0o222 == 0, f"{name} can be written"
+
+
+def test_debugfs_shows_sessions_and_their_rings():
+    assert "session" not in read(f"{DEBUG}/sessions")
+    with Session(0) as session:
+        session.add(npu.TASK_LOG, slots=64, flags=npu.REGISTER_PATH)
+        session.add(npu.CORE_SAMPLE, core=3, kind=npu.CORE_VECTOR, slots=32, period_ns=10**9, events=[0x8])
+        text = read(f"{DEBUG}/sessions")
+        assert re.search(rf"^session \d+ owner={os.getpid()} state=idle ", text, re.M), text
+        session.start()
+        port.submit(0, npu.VECTOR, cycles=2000, count=20)
+        port.wait(0)
+        claims = read(f"{DEBUG}/claims")
+        number = owner_number()
+        assert f"window session={number}\n" in claims, claims
+        assert f"core {int(read('/sys/class/npuprof/npuprof0/cube_cores')) + 3} session={number}\n" in claims, claims
+        session.stop(10**9)
+        text = read(f"{DEBUG}/sessions")
+        assert "state=stopped" in text and "started=20 ended=20" in text, text
+        assert re.search(r"ring 1 channel=1 path=driver slots=64 head=40 pending=40 lost=0\n", text), text
+        assert re.search(r"ring 2 channel=5 core=3 kind=2 period_ns=1000000000 path=driver slots=32 head=\d+", text), text
+        stats = session.stats()
+        account = re.search(r"account interrupts=(\d+) reads=(\d+) writes=(\d+) busy_ns=(\d+)", text).groups()
+        assert int(account[0]) == stats["interrupts"] and int(account[1]) <= stats["reads"], (account, stats)
+        assert 0 < int(account[2]) <= stats["writes"] and 0 < int(account[3]) <= stats["busy_ns"], (account, stats)
+        assert f"session {number} " in read(f"{DEBUG}/account")
+    assert "session" not in read(f"{DEBUG}/sessions")
+    assert "=0\n" in read(f"{DEBUG}/claims")
+
+
+def test_debugfs_shows_no_addresses_and_only_to_root():
+    with Session(0) as session:
+        session.add(npu.TASK_LOG)
+        session.start()
+        for name in os.listdir(DEBUG):
+            text = read(f"{DEBUG}/{name}")
+            assert not re.search(r"\b(0x)?[0-9a-f]{12,16}\b", re.sub(r"=\d+", "", text)), text
+            assert os.stat(f"{DEBUG}/{name}").st_mode & 0o777 == 0o400
+        session.stop()
+
+
+def test_tracepoints_follow_a_session_and_its_losses():
+    with Trace() as trace:
+        session = Session(0)
+        number = owner_number()
+        session.add(npu.TASK_LOG, slots=16, flags=npu.REGISTER_PATH)
+        session.start()
+        port.submit(0, npu.CUBE, cycles=2000, count=100)
+        port.wait(0)
+        session.stop(10**9)
+        heads = session.ring_entries()
+        session.close()
+    mine = {"device": 0, "session": number}
+    assert [e["owner"] for e in trace.of("open", **mine)] == [os.getpid()], trace.events
+    assert [e["rings"] for e in trace.of("start", **mine)] == [2], trace.events
+    stop, = trace.of("stop", **mine)
+    assert (stop["started"], stop["ended"], stop["straddling"]) == (100, 100, 0), stop
+    start, = trace.of("start", **mine)
+    assert start["clock"] < stop["clock"]
+    assert len(trace.of("close", **mine)) == 1
+    # 200 records for 16 slots that nobody empties: one gap, told once.
+    assert heads[1][:2] == (16, 184), heads
+    losses = trace.of("loss", **mine)
+    assert len(losses) == 1, losses
+    assert (losses[0]["count"], losses[0]["position"], losses[0]["cause"]) == (184, 16, "ring_full"), losses
+    assert (losses[0]["ring"], losses[0]["channel"]) == (1, npu.TASK_LOG), losses
+    # Nothing fires per record.
+    assert len(trace.events) == 5, trace.events
+
+
+def test_a_counter_that_passes_its_range_is_traced_and_not_lost():
+    cycles = 2_400_000_000
+    with Trace() as trace:
+        with Session(0) as session:
+            session.add(npu.CORE_SAMPLE, core=0, kind=npu.CORE_CUBE, slots=32, period_ns=10**10, events=[0x0e],
+                        flags=npu.REGISTER_PATH)
+            session.start()
+            port.submit(0, npu.CUBE, cycles=cycles)
+            port.wait(0, 120)
+            session.stop()
+            heads = session.ring_entries()
+    assert [(e["core"], e["counters"]) for e in trace.of("overflow", device=0)] == [(0, 1)], trace.events
+    assert heads[1][0] >= 1, heads
+
+
+def test_a_reset_begins_a_new_epoch():
+    before = int(read("/sys/class/npuprof/npuprof0/epoch"))
+    with Trace() as trace:
+        with Session(0) as session:
+            number = owner_number()
+            session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
+            session.start()
+            write(f"{npu.pci(0)}/reset", "1")
+            time.sleep(0.1)
+            session.stop()
+    assert int(read("/sys/class/npuprof/npuprof0/epoch")) == before + 1
+    assert [(e["epoch"], e["cause"]) for e in trace.of("epoch", session=number)] == [(1, "reset")], trace.events
+
+
+if __name__ == "__main__":
+    npu.load(sys.argv[1])
+    port = Port()
+    npu.main(globals())
