@@ -135,7 +135,7 @@ class Properties(ClientTest):
         self.assertGreater(doubled["aic_mte2_time(us)"], 10, doubled)
 
     def test_doubled_work_of_the_cube_doubles_what_lies_beyond_the_overhead(self):
-        # Windows of seven by seven use each value 49 times, so that the cube is the bound.
+        # A convolution of the size at which the cube and the way into the core are almost equally busy.
         beyond = []
         for batch in (16, 32):
             image = {"dtype": "FLOAT16", "format": "NCHW", "shape": [batch, 256, 28, 28]}
@@ -149,8 +149,8 @@ class Properties(ClientTest):
                                     "outputs": [image], "attrs": {"pads": [3, 3, 3, 3], "strides": [1, 1]}}]}, f)
             counted, table = self.network(path)
             self.assertEqual(batch * 28 * 28 * 256 * 256 * 49, counted["cube_macs"])
-            # The cube is busy all the time but for the overhead, with 4096 operations a cycle and core.
             beyond.append(float(table[0]["Task Duration(us)"]) - OVERHEAD_US)
-            self.assertLess(abs(float(table[0]["aic_mac_time(us)"]) / beyond[-1] - 1), 0.01)
-            self.assertLess(abs(counted["cube_macs"] / (4096 * CUBE_CORES * GHZ * 1000) / beyond[-1] - 1), 0.01)
-        self.assertLess(abs(beyond[1] / beyond[0] - 2), 0.001)
+            at_peak = counted["cube_macs"] / (4096 * CUBE_CORES * GHZ * 1000)
+            self.assertTrue(at_peak - TICK_US < beyond[-1] < 1.03 * at_peak, (at_peak, beyond))
+            self.assertLess(abs(float(table[0]["aic_mac_time(us)"]) / at_peak - 1), 0.01)
+        self.assertLess(abs(beyond[1] / beyond[0] - 2), 0.002)
