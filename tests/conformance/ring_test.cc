@@ -75,7 +75,8 @@ const Refusal kRefusals[] = {
     {"VectorEventsOfTheLog", -EINVAL, LOG((ring.vector_events[0] = 0x8, ring.vector_event_count = 1))},
     {"Reserved0", -EINVAL, LOG(ring.reserved0 = 1)},
     {"FirstReserved", -EINVAL, LOG(ring.reserved[0] = 1)},
-    {"LastReserved", -EINVAL, LOG(ring.reserved[3] = 1)},
+    {"Reserved1", -EINVAL, LOG(ring.reserved1 = 1)},
+    {"LastReserved", -EINVAL, LOG(ring.reserved[2] = 1)},
 
     {"NineEvents", -EINVAL, PMU(ring.cube_event_count = 9)},
     {"ManyEvents", -EINVAL, PMU(ring.vector_event_count = 255)},
