@@ -26,12 +26,14 @@ int List(const Options& options) {
         fmt::format("'{}' is no directory; name one that holds PROF_* directories", options.directory));
   }
   std::vector<Found> all;
-  Progress progress("looking into");
-  const auto paths = ProfPaths(options.directory);
-  for (const auto& path : paths) {
-    progress.Update(all.size(), paths.size(), path.filename().string());
-    all.push_back(Inspect(path));
-  }
+  {
+    Progress progress("looking into");
+    const auto paths = ProfPaths(options.directory);
+    for (const auto& path : paths) {
+      progress.Update(all.size(), paths.size(), path.filename().string());
+      all.push_back(Inspect(path));
+    }
+  }  // wipes its line away before the table begins
 
   if (options.json) {
     nlohmann::json out = nlohmann::json::array();
