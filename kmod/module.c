@@ -59,3 +59,4 @@ module_exit(npuprof_exit);
 MODULE_DESCRIPTION("Profiling of NPUs: task logs, counters and samples in memory-mapped rings");
 MODULE_AUTHOR("npuprof contributors");
 MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "device/device_session.h"
 #include "npuprof/error.h"
+#include "npuprof/kernel_facts.h"
 #include "npuprof/manifest.h"
 #include "npuprof/output.h"
 #include "npuprof/terminal.h"
@@ -74,6 +75,53 @@ void Print(device::Backend backend, const npuprof_query& q, bool colour) {
   fmt::print("  channels: {}\n", fmt::join(Channels(q), ", "));
 }
 
+// A device, or why it does not let itself be asked.
+struct Shown {
+  uint32_t id = 0;
+  npuprof_query query = {};
+  std::string refusal;
+  KernelFacts facts;
+
+  bool Simulated() const {
+    const auto told = facts.attributes.find("simulated");
+    return (query.device_flags & NPUPROF_DEVICE_SIMULATED) ||
+           (told != facts.attributes.end() && told->second == "1");
+  }
+};
+
+Shown Look(device::Backend backend, uint32_t id) {
+  Shown shown;
+  shown.id = id;
+  std::unique_ptr<device::DeviceSession> session;
+  const Status status = device::DeviceSession::Open(backend, id, &session);
+  if (status.ok()) {
+    shown.query = session->query();
+  } else if (backend == device::Backend::kKernel) {
+    shown.refusal = status.text;
+  } else {
+    Check(status);
+  }
+  if (backend == device::Backend::kKernel) shown.facts = ReadKernelFacts("/sys", id);
+  return shown;
+}
+
+nlohmann::json ToJson(device::Backend backend, const Shown& shown) {
+  nlohmann::json out = {{"id", shown.id}, {"backend", device::BackendName(backend)}};
+  if (shown.refusal.empty()) {
+    out = ToJson(backend, shown.query);
+  } else {
+    out["refused"] = shown.refusal;
+  }
+  if (backend == device::Backend::kKernel) {
+    out["node"] = shown.facts.node;
+    out["bus"] = shown.facts.bus;
+    out["driver"] = shown.facts.driver;
+    out["perf"] = shown.facts.perf;
+    out["sysfs"] = shown.facts.attributes;
+  }
+  return out;
+}
+
 }  // namespace
 
 int ShowDevices(bool json) {
@@ -81,30 +129,36 @@ int ShowDevices(bool json) {
   device::Backend backend;
   std::string reason;
   Check(device::ChooseBackend(&backend, &reason));
-  const unsigned count = device::DeviceCount(backend);
-
-  std::vector<npuprof_query> all;
-  bool simulated = false;
-  for (unsigned id = 0; id < count; ++id) {
-    std::unique_ptr<device::DeviceSession> session;
-    Check(device::DeviceSession::Open(backend, id, &session));
-    all.push_back(session->query());
-    simulated = simulated || (session->query().device_flags & NPUPROF_DEVICE_SIMULATED);
+  std::vector<Shown> all;
+  for (uint32_t id = 0; id < device::DeviceCount(backend); ++id) all.push_back(Look(backend, id));
+  // A device that refuses does not hide the others.
+  bool simulated = false, refused = false;
+  for (const Shown& shown : all) {
+    simulated = simulated || shown.Simulated();
+    refused = refused || !shown.refusal.empty();
   }
   if (json) {
     nlohmann::json out = {
         {"backend", device::BackendName(backend)}, {"reason", reason}, {"devices", nlohmann::json::array()}};
-    for (const npuprof_query& query : all) out["devices"].push_back(ToJson(backend, query));
+    for (const Shown& shown : all) out["devices"].push_back(ToJson(backend, shown));
     fmt::print("{}\n", JsonText(out));
-    return 0;
+    return refused ? kFailure : 0;
   }
   const bool colour = WantsColour(stdout);
   const std::string mark = Paint(kSimulatedMark, Style::kWarn, colour) + "\n";
   if (simulated) fmt::print("{}", mark);
   if (all.empty()) fmt::print("no NPU: {}\n", reason);
-  for (const npuprof_query& query : all) Print(backend, query, colour);
+  for (const Shown& shown : all) {
+    if (shown.refusal.empty()) {
+      Print(backend, shown.query, colour);
+    } else {
+      fmt::print("{}\n  {}\n", Paint(fmt::format("device {}", shown.id), Style::kBold, colour),
+                 Paint(shown.refusal, Style::kBad, colour));
+    }
+    if (backend == device::Backend::kKernel) fmt::print("  {}\n", shown.facts.Line());
+  }
   if (simulated) fmt::print("{}", mark);
-  return 0;
+  return refused ? kFailure : 0;
 }
 
 }  // namespace npuprof::cli

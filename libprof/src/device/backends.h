@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "device/device_file.h"
+#include "device/refusals.h"
 
 /// The ways to a device that this build knows; DeviceFile::Open() chooses among them.
 namespace npuprof::device {
@@ -16,6 +17,8 @@ Status OpenSim(uint32_t id, std::unique_ptr<DeviceFile>* out);
 
 /// Number of /dev/npuprof<N>, counted from 0 up to the first that is missing.
 int KernelDeviceCount();
+/// Why none may be there.
+OpenFacts KernelFacts();
 Status OpenKernel(uint32_t id, std::unique_ptr<DeviceFile>* out);
 
 }  // namespace npuprof::device

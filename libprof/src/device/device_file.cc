@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <string_view>
 
@@ -53,7 +54,8 @@ Status ChooseBackend(Backend* backend, std::string* reason) {
     *reason = "NPUPROF_DEVICE is sim";
   } else if (wish == "kernel") {
     if (KernelDeviceCount() == 0) {
-      return Status::Fail(ErrorKind::kNotFound, "NPUPROF_DEVICE is kernel, but there is no /dev/npuprof0");
+      return Status::Fail(ErrorKind::kNotFound, fmt::format("NPUPROF_DEVICE is kernel, but {}",
+                                                            OpenRefused(0, ENOENT, KernelFacts()).text));
     }
     *backend = Backend::kKernel;
     *reason = "NPUPROF_DEVICE is kernel";

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
+#include "device/refusals.h"
 #include "npuprof_layout.h"
 
 namespace npuprof::device {
@@ -20,23 +20,6 @@ size_t WholePages(uint64_t bytes) {
 
 bool PowerOfTwo(uint64_t value) {
   return value != 0 && (value & (value - 1)) == 0;
-}
-
-ErrorKind KindOf(int error) {
-  switch (error) {
-    case EINVAL:
-    case E2BIG:
-      return ErrorKind::kInvalidArgument;
-    case EOPNOTSUPP:
-    case ENOTTY:
-      return ErrorKind::kUnsupported;
-    case EBUSY:
-      return ErrorKind::kBusy;
-    case EOWNERDEAD:
-      return ErrorKind::kForked;
-    default:
-      return ErrorKind::kDevice;
-  }
 }
 
 }  // namespace
@@ -57,11 +40,7 @@ Status DeviceSession::Open(std::unique_ptr<DeviceFile> file, uint32_t id,
   if (Status status = session->Request(NPUPROF_IOC_QUERY, &query, "describe itself"); !status.ok())
     return status;
   if (query.abi_major != NPUPROF_ABI_MAJOR || query.record_formats != NPUPROF_RECORDS_VERSION) {
-    return Status::Fail(
-        ErrorKind::kUnsupported,
-        fmt::format("{} speaks interface {}.{} with record formats {}; this library needs {} and {}",
-                    session->file_->description(), query.abi_major, query.abi_minor, query.record_formats,
-                    NPUPROF_ABI_MAJOR, NPUPROF_RECORDS_VERSION));
+    return VersionRefused(session->file_->backend(), session->file_->description(), query);
   }
   if (query.clock_hz == 0) {
     return Status::Fail(ErrorKind::kDevice,
@@ -78,9 +57,7 @@ Status DeviceSession::Open(std::unique_ptr<DeviceFile> file, uint32_t id,
 Status DeviceSession::Request(unsigned long request, void* argument, const char* what) {
   const int result = file_->Ioctl(request, argument);
   if (result == 0) return Status::Ok();
-  return Status::Fail(KindOf(-result),
-                      fmt::format("{} could not {}: {}", file_->description(), what, std::strerror(-result)),
-                      -result);
+  return Refused(file_->backend(), file_->description(), what, request, argument, -result);
 }
 
 Status DeviceSession::AddRing(npuprof_add_ring request, unsigned* ring) {
@@ -106,10 +83,7 @@ Status DeviceSession::Map() {
   const auto map = [&](uint64_t area, uint64_t bytes, void** address) {
     const int result = file_->Map(area, WholePages(bytes), address);
     if (result == 0) return Status::Ok();
-    return Status::Fail(
-        KindOf(-result),
-        fmt::format("rings of {} could not be mapped: {}", file_->description(), std::strerror(-result)),
-        -result);
+    return Refused(file_->backend(), file_->description(), "map its rings", 0, nullptr, -result);
   };
   if (Status status = map(NPUPROF_MMAP_CONTROL, rings_.size() * sizeof(npuprof_ring_ctrl), &control);
       !status.ok()) {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -76,6 +75,10 @@ int KernelDeviceCount() {
   return count;
 }
 
+OpenFacts KernelFacts() {
+  return {access("/sys/module/npuprof", F_OK) == 0, KernelDeviceCount()};
+}
+
 Status OpenKernel(uint32_t id, std::unique_ptr<DeviceFile>* out) {
   const std::string path = DevicePath(id);
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -84,13 +87,7 @@ Status OpenKernel(uint32_t id, std::unique_ptr<DeviceFile>* out) {
     return Status::Ok();
   }
   const int error = errno;
-  if (error == ENOENT || error == ENODEV || error == ENXIO) {
-    return Status::Fail(
-        ErrorKind::kNotFound,
-        fmt::format("device {} does not exist; the kernel module has {}", id, KernelDeviceCount()), error);
-  }
-  const ErrorKind kind = error == EBUSY || error == EMFILE ? ErrorKind::kBusy : ErrorKind::kDevice;
-  return Status::Fail(kind, fmt::format("{} cannot be opened: {}", path, std::strerror(error)), error);
+  return OpenRefused(id, error, KernelFacts());
 }
 
 }  // namespace npuprof::device

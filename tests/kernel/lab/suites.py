@@ -14,5 +14,5 @@ SUITES = {
     "load": Suite("{here}/suites/load.sh {module}", 30, "the module loads, goes and comes back"),
     "conformance": Suite("NPUPROF_DEVICE=kernel {build}/tests/npuprof_conformance", 180,
                          "the contract on /dev/npuprof<N>"),
-    "observe": Suite("python3 -B {here}/suites/observe.py {module}", 120, "sysfs, debugfs, tracepoints"),
+    "observe": Suite("python3 -B {here}/suites/observe.py {module} {build}", 120, "sysfs, debugfs, tracepoints"),
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks of the kernel module's sources that need no kernel to run.
 #
-# usage: module.sh CHECK TREE WORKDIR     (CHECK: warnings, kernel-doc, checkpatch, dkms; exit 77: cannot run here)
+# usage: module.sh CHECK TREE WORKDIR     (CHECK: version, warnings, kernel-doc, checkpatch, dkms; exit 77: cannot run here)
 set -eu
 check=$1 tree=$2 work=$3
 version=$(ls /usr/src | sed -n 's/^linux-headers-\([0-9].*-amd64\)$/\1/p' | grep -v -e rt -e cloud | sort -V | tail -n 1)
@@ -18,6 +18,13 @@ rm -rf "$work" && mkdir -p "$work"
 copy() { "$tree/packaging/dkms/source-tree.sh" "$work"; }
 
 case $check in
+version)
+  # What `npuprof info --device` shows beside the library's.
+  tree_version=$(sed -n 's/^project(npuprof VERSION \([0-9.]*\).*/\1/p' "$tree/CMakeLists.txt")
+  module_version=$(sed -n 's/^MODULE_VERSION("\(.*\)");/\1/p' "$tree/kmod/module.c")
+  [ -n "$tree_version" ] || fail "CMakeLists.txt names no version"
+  [ "$tree_version" = "$module_version" ] || fail "the tree has version $tree_version, the module $module_version"
+  ;;
 warnings)
   command -v sparse >/dev/null || skip "sparse is not installed"
   source=$(copy)
@@ -70,6 +77,6 @@ dkms)
   find "$work/tree" -name 'npuprof.ko*' | grep . || fail "dkms built no module"
   ;;
 *)
-  fail "unknown check '$check'; one of warnings, kernel-doc, checkpatch, dkms"
+  fail "unknown check '$check'; one of version, warnings, kernel-doc, checkpatch, dkms"
   ;;
 esac

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: observe.py MODULE: what the module tells beside its records: sysfs, debugfs, tracepoints."""
+"""usage: observe.py MODULE BUILD: what the module tells beside its records: sysfs, debugfs, tracepoints."""
 
+import json
 import os
 import re
+import subprocess
 import sys
 import time
 
@@ -13,6 +15,7 @@ from npu import Port, Session, read, write
 TRACING = "/sys/kernel/tracing"
 DEBUG = "/sys/kernel/debug/npuprof/0"
 port = None
+command = None
 
 
 class Trace:
@@ -57,6 +60,36 @@ def test_sysfs_says_what_query_says():
     for name in os.listdir(path):
         if os.path.isfile(f"{path}/{name}") and name not in ("uevent", "dev"):
             assert os.stat(f"{path}/{name}").st_mode & 0o222 == 0, f"{name} can be written"
+
+
+def info(*arguments, user=None):
+    return subprocess.run([command, "info", "--device", *arguments], env={**os.environ, "NPUPROF_DEVICE": "kernel"},
+                          user=user, capture_output=True, text=True, check=False)
+
+
+def test_info_shows_what_query_and_sysfs_say():
+    run = info("--json")
+    assert run.returncode == 0, run
+    devices = json.loads(run.stdout)["devices"]
+    assert [d["node"] for d in devices] == ["/dev/npuprof0", "/dev/npuprof1"], run
+    first = devices[0]
+    assert first["bus"] == os.path.basename(npu.pci(0)), first
+    assert first["driver"] == f"npuprof.ko {read('/sys/module/npuprof/version').strip()}", first
+    for name in ("cube_cores", "vector_cores", "counters", "clock_hz", "chip"):
+        assert str(first[name]) == first["sysfs"][name], name
+    text = info().stdout
+    assert f"/dev/npuprof0, bus {first['bus']}, {first['driver']}, interface {first['abi']}, epoch " in text, text
+    assert text.count("simulated") >= 2, text
+
+
+def test_info_says_who_may_open_a_node():
+    os.chmod("/dev/npuprof0", 0o600)
+    os.chmod("/dev/npuprof1", 0o666)
+    run = info(user=65534)
+    assert run.returncode == 1, run
+    assert "/dev/npuprof0 may not be opened by this user; join the group" in run.stdout, run
+    assert "device 1: reference NPU" in run.stdout, "one that refuses hides no other\n" + run.stdout
+    os.chmod("/dev/npuprof1", 0o600)
 
 
 def test_debugfs_shows_sessions_and_their_rings():
@@ -158,5 +191,6 @@ def test_a_reset_begins_a_new_epoch():
 
 if __name__ == "__main__":
     npu.load(sys.argv[1])
+    command = f"{sys.argv[2]}/bin/npuprof"
     port = Port()
     npu.main(globals())

@@ -35,7 +35,11 @@ TEST_F(SessionTest, OtherInterfaceVersionIsRefused) {
   device_->query.abi_major = NPUPROF_ABI_MAJOR + 1;
   const Status status = Open();
   EXPECT_EQ(status.kind, ErrorKind::kUnsupported);
-  EXPECT_NE(status.text.find("fake NPU speaks interface"), std::string::npos);
+  EXPECT_EQ(status.text,
+            fmt::format("fake NPU speaks interface {}.0 with record formats {}, this library {}.{} "
+                        "with {}; take both from one build",
+                        NPUPROF_ABI_MAJOR + 1, NPUPROF_RECORDS_VERSION, NPUPROF_ABI_MAJOR, NPUPROF_ABI_MINOR,
+                        NPUPROF_RECORDS_VERSION));
 }
 
 TEST_F(SessionTest, RefusalsCarryTheirKindAndTheDevice) {
@@ -52,7 +56,7 @@ TEST_F(SessionTest, RefusalsCarryTheirKindAndTheDevice) {
     const Status start = session_->Start(&control);
     EXPECT_EQ(start.kind, kind);
     EXPECT_EQ(start.error, error);
-    EXPECT_EQ(start.text, fmt::format("fake NPU could not start: {}", std::strerror(error)));
+    EXPECT_EQ(start.text.find("fake NPU could not start: "), 0u) << start.text;
     const Status add = session_->AddRing(MakeRing(NPUPROF_CHANNEL_LLC, 64), nullptr);
     EXPECT_NE(add.text.find("add a ring for llc"), std::string::npos);
   }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/refusals.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "device/device_session.h"
+#include "npuprof_layout.h"
+
+namespace npuprof::device {
+namespace {
+
+constexpr const char* kOwnModule = "load the npuprof.ko that was built with this library";
+
+// What belongs to the module alone and not to the simulated device in the process.
+struct Words {
+  std::string cause, remedy, module_remedy;
+};
+
+Words Busy(unsigned long request, const npuprof_add_ring* ring) {
+  if (request == NPUPROF_IOC_STOP) return {"another thread waits in stop already", "", ""};
+  if (request != NPUPROF_IOC_ADD_RING || ring == nullptr)
+    return {"the session was started or is being stopped, or somebody else counts on what it needs",
+            "wait until that has ended", ""};
+  if (ring->owner_pid != 0)
+    return {fmt::format("process {} has it", ring->owner_pid),
+            "wait until that process has stopped profiling", ""};
+  return {"somebody else has it, or this session was started", "wait until it is free",
+          "/sys/kernel/debug/npuprof/<N>/claims says which session or perf event has it, also beyond a "
+          "container"};
+}
+
+Words Explain(unsigned long request, const void* argument, int error) {
+  const auto* ring =
+      request == NPUPROF_IOC_ADD_RING ? static_cast<const npuprof_add_ring*>(argument) : nullptr;
+  switch (error) {
+    case EPERM:
+      return {"a profile shows the tasks of all users, and whoever opened the device has no CAP_PERFMON",
+              "run as root or give the program that capability (setcap cap_perfmon+ep)",
+              "or load the module with unprivileged=1"};
+    case EBUSY:
+      return Busy(request, ring);
+    case ERANGE:
+      if (ring != nullptr && ring->period_ns != 0)
+        return {"sampling so often would take more than 5 % of a CPU",
+                fmt::format("the shortest period possible now is {} ns", ring->period_ns), ""};
+      return {"sampling takes 5 % of a CPU already", "sample less often or fewer cores", ""};
+    case EOPNOTSUPP:
+      return {"the device has no such channel, event or mode", "npuprof info --device shows what it has", ""};
+    case ENOSPC:
+      return {fmt::format("a session has at most {} rings, and a core at most {} counters", NPUPROF_MAX_RINGS,
+                          NPUPROF_MAX_COUNTERS),
+              "ask for fewer events or cores", ""};
+    case ENOMEM:
+      return {"memory is short, or the rings are over the user's limit", "ask for smaller rings",
+              "or raise the module's parameter mlock_kb or ulimit -l"};
+    case EINVAL:
+      return {"a value is out of range, or the session is not in a state for it", "", ""};
+    case E2BIG:
+      return {"the request is of a newer interface than the driver's", "", kOwnModule};
+    case ENOTTY:
+      return {"the driver does not know this request", "", kOwnModule};
+    case ENODEV:
+      return {"the device is gone", "what was recorded can still be read", ""};
+    case EAGAIN:
+      return {"the device is suspended or being reset", "try again", ""};
+    case EBADF:
+      return {"the process that opened it has closed it", "open it anew", ""};
+    case EIO:
+      return {"the device does not do what its registers were told", "reset it", ""};
+    case EACCES:
+      return {"only the tails may be mapped for writing", "", ""};
+    case EOWNERDEAD:
+      return {"it belongs to the process that opened it, of which this one is a fork", "open it anew", ""};
+    default:
+      return {std::strerror(error), "", ""};
+  }
+}
+
+std::string Join(const Words& words, bool module) {
+  std::string text = words.cause;
+  if (!words.remedy.empty()) text += "; " + words.remedy;
+  if (module && !words.module_remedy.empty())
+    text += (words.remedy.empty() ? "; " : ", ") + words.module_remedy;
+  return text;
+}
+
+}  // namespace
+
+ErrorKind KindOfErrno(int error) {
+  switch (error) {
+    case EINVAL:
+    case E2BIG:
+    case ERANGE:
+      return ErrorKind::kInvalidArgument;
+    case EOPNOTSUPP:
+    case ENOTTY:
+      return ErrorKind::kUnsupported;
+    case EBUSY:
+      return ErrorKind::kBusy;
+    case EOWNERDEAD:
+      return ErrorKind::kForked;
+    default:
+      return ErrorKind::kDevice;
+  }
+}
+
+Status Refused(Backend backend, const std::string& device, const std::string& what, unsigned long request,
+               const void* argument, int error) {
+  const Words words = Explain(request, argument, error);
+  return Status::Fail(
+      KindOfErrno(error),
+      fmt::format("{} could not {}: {}", device, what, Join(words, backend == Backend::kKernel)), error);
+}
+
+Status OpenRefused(uint32_t id, int error, const OpenFacts& facts) {
+  const std::string path = fmt::format("/dev/npuprof{}", id);
+  switch (error) {
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+      if (!facts.module_loaded)
+        return Status::Fail(ErrorKind::kNotFound,
+                            fmt::format("device {} does not exist, because the kernel module npuprof is not "
+                                        "loaded; load it (modprobe npuprof) or take NPUPROF_DEVICE=sim",
+                                        id),
+                            error);
+      if (facts.devices == 0)
+        return Status::Fail(
+            ErrorKind::kNotFound,
+            fmt::format("device {} does not exist: the kernel module npuprof is loaded, but has "
+                        "no device, or {} is not in this container; see dmesg and "
+                        "/sys/class/npuprof",
+                        id, path),
+            error);
+      return Status::Fail(ErrorKind::kNotFound,
+                          fmt::format("device {} does not exist; the kernel module has {} (0 to {})", id,
+                                      facts.devices, facts.devices - 1),
+                          error);
+    case EACCES:
+      return Status::Fail(
+          ErrorKind::kDevice,
+          fmt::format("{} may not be opened by this user; join the group of the node (npuprof, see "
+                      "ls -l {}) and log in again, or run as root",
+                      path, path),
+          error);
+    case EPERM:
+      return Status::Fail(ErrorKind::kDevice,
+                          fmt::format("{} may not be opened in this container; start it with that device "
+                                      "(--device {})",
+                                      path, path),
+                          error);
+    case EMFILE:
+    case ENFILE:
+      return Status::Fail(ErrorKind::kBusy,
+                          fmt::format("{} cannot be opened: too many files are open; raise ulimit -n", path),
+                          error);
+    case ENOMEM:
+      return Status::Fail(
+          ErrorKind::kDevice,
+          fmt::format("{} cannot be opened: {}", path, Join(Explain(0, nullptr, ENOMEM), true)), error);
+    default:
+      return Status::Fail(error == EBUSY ? ErrorKind::kBusy : ErrorKind::kDevice,
+                          fmt::format("{} cannot be opened: {}", path, std::strerror(error)), error);
+  }
+}
+
+Status VersionRefused(Backend backend, const std::string& device, const npuprof_query& query) {
+  return Status::Fail(
+      ErrorKind::kUnsupported,
+      fmt::format("{} speaks interface {}.{} with record formats {}, this library {}.{} with {}; {}", device,
+                  query.abi_major, query.abi_minor, query.record_formats, NPUPROF_ABI_MAJOR,
+                  NPUPROF_ABI_MINOR, NPUPROF_RECORDS_VERSION,
+                  backend == Backend::kKernel ? kOwnModule : "take both from one build"));
+}
+
+}  // namespace npuprof::device
