@@ -135,10 +135,10 @@ class ClientTest(unittest.TestCase):
         os.makedirs(path)
         return path
 
-    def run_client(self, client, *arguments, status=0, **env):
+    def run_client(self, client, *arguments, status=0, preexec=None, **env):
         """Runs a client to its end and checks its exit status."""
         done = subprocess.run([os.path.join(CLIENTS, client), *map(str, arguments)], capture_output=True, text=True,
-                              env=environment(**env), timeout=500, cwd=self.dir, check=False)
+                              env=environment(**env), timeout=500, cwd=self.dir, check=False, preexec_fn=preexec)
         self.assertEqual(status, done.returncode, f"{client}: {done.stdout}{done.stderr}")
         return done
 
