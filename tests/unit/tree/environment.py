@@ -15,14 +15,15 @@ NAME = r"(?:NPUPROF|NPUSIM)_[A-Z0-9_]+"
 
 
 def read_by_sources(root):
-    """Names that appear as a whole string literal in C and C++, as a variable in the dev script, or as what
+    """Names that appear as a whole string literal in C and C++, as a variable in a shell script, or as what
     the kernel lab asks for."""
     names = set()
     for path in files(root):
         code = path.endswith((".c", ".cc", ".h")) and path.startswith(("libprof/", "tools/", "kmod/"))
         lab = path.endswith(".py") and path.startswith("tests/kernel/lab/")
-        if code or lab or path == "dev":
-            pattern = rf"\$\{{({NAME})" if path == "dev" else rf'environ.get\("({NAME})"' if lab else rf'"({NAME})"'
+        shell = path == "dev" or path.endswith(".sh")
+        if code or lab or shell:
+            pattern = rf"\$\{{({NAME})" if shell else rf'environ.get\("({NAME})"' if lab else rf'"({NAME})"'
             with open(os.path.join(root, path), encoding="utf-8") as f:
                 names |= set(re.findall(pattern, f.read()))
     return names

@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from licences import files
 
-NAMED = re.compile(r"`([A-Z]\w+\.[A-Z]\w+|test_\w+)`")
+NAMED = re.compile(r"`([A-Z]\w*[a-z]\w*\.[A-Z]\w*[a-z]\w*|test_\w+)`")
 DEFINED = re.compile(r"^(?:TEST|TEST_F|TEST_P)\(\s*(\w+),\s*(\w+)\)|^\s+def (test_\w+)\(", re.M)
 
 

@@ -117,7 +117,7 @@ class Tree(unittest.TestCase):
     def test_test_that_a_page_names_and_nobody_wrote_is_found(self):
         self.write("tests/a.cc", "TEST(One, IsThere) {}\nTEST_F(Two,\n       IsThere) {}\n")
         self.write("tests/b.py", "class B:\n    def test_three(self):\n        pass\n")
-        self.write("docs/a.md", "| `One.IsThere`, `Two.IsThere` | `test_three` | `aclprofStart` `PROF_X.Y` |\n`One.IsNot` `test_no`\n")
+        self.write("docs/a.md", "| `One.IsThere`, `Two.IsThere` | `test_three` | `aclprofStart` `PROF_X.Y` `MAJOR.MINOR` |\n`One.IsNot` `test_no`\n")
         count, complaints = named_tests.missing(self.root, licences.files(self.root))
         self.assertEqual(count, 5)
         self.assertEqual(complaints, ["docs/a.md: test 'One.IsNot' does not exist",
@@ -125,9 +125,10 @@ class Tree(unittest.TestCase):
 
     def test_variables_are_found_in_sources_and_page(self):
         self.write("libprof/a.cc", 'getenv("NPUPROF_ONE"); puts("NPUPROF_TWO is wrong");  // NPUPROF_THREE')
+        self.write("tests/a.sh", 'echo ${NPUPROF_SEVEN:-} NPUPROF_EIGHT')
         self.write("tests/a.cc", 'setenv("NPUPROF_FOUR", "", 1);')
         self.write("docs/environment.md", "| `NPUPROF_ONE` | x |\n| `NPUSIM_FIVE`, `NPUSIM_SIX` | y |\n")
-        self.assertEqual(environment.read_by_sources(self.root), {"NPUPROF_ONE"})
+        self.assertEqual(environment.read_by_sources(self.root), {"NPUPROF_ONE", "NPUPROF_SEVEN"})
         self.assertEqual(environment.documented(self.root), {"NPUPROF_ONE", "NPUSIM_FIVE", "NPUSIM_SIX"})
 
 
