@@ -158,31 +158,46 @@ const char* npusim_dev_version(void) {
   return NPUSIM_VERSION;
 }
 
+namespace {
+
+// The devices of this process; nullptr if its runtime drives others.
+npusim::Host::Impl* Local() {
+  return npusim::Host::Get().impl();
+}
+
+}  // namespace
+
 int npusim_dev_count(void) {
-  return static_cast<int>(npusim::Host::Get().device_count());
+  const auto* local = Local();
+  return local ? static_cast<int>(local->device_count()) : -EREMOTE;
 }
 
 int npusim_dev_open(uint32_t device_id) {
   if (npusim::Host::forked()) return -EOWNERDEAD;
-  return npusim::Host::Get().impl().Open(device_id);
+  auto* local = Local();
+  return local ? local->Open(device_id) : -EREMOTE;
 }
 
 int npusim_dev_close(int handle) {
   if (npusim::Host::forked()) return -EOWNERDEAD;
-  return npusim::Host::Get().impl().Close(handle);
+  auto* local = Local();
+  return local ? local->Close(handle) : -EREMOTE;
 }
 
 int npusim_dev_ioctl(int handle, unsigned long request, void* arg) {
   if (npusim::Host::forked()) return -EOWNERDEAD;
-  return npusim::Host::Get().impl().Ioctl(handle, request, arg);
+  auto* local = Local();
+  return local ? local->Ioctl(handle, request, arg) : -EREMOTE;
 }
 
 int npusim_dev_mmap(int handle, uint64_t offset, size_t length, void** address) {
   if (npusim::Host::forked()) return -EOWNERDEAD;
-  return npusim::Host::Get().impl().Mmap(handle, offset, length, address);
+  auto* local = Local();
+  return local ? local->Mmap(handle, offset, length, address) : -EREMOTE;
 }
 
 int npusim_dev_poll_fd(int handle) {
   if (npusim::Host::forked()) return -EOWNERDEAD;
-  return npusim::Host::Get().impl().PollFd(handle);
+  auto* local = Local();
+  return local ? local->PollFd(handle) : -EREMOTE;
 }

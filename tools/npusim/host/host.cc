@@ -15,6 +15,7 @@
 
 #include "host/host_impl.h"
 #include "host/host_testing.h"
+#include "host/remote.h"
 
 namespace npusim {
 namespace {
@@ -31,7 +32,13 @@ Host* FromEnvironment() {
   const Settings settings = ReadSettings(get, &complaints);
   for (const std::string& complaint : complaints) std::fprintf(stderr, "%s\n", complaint.c_str());
   pthread_atfork(nullptr, nullptr, [] { g_forked.store(true, std::memory_order_relaxed); });
-  return new Host(settings);
+  Host* host = new Host(settings);
+  if (!host->remote()) return host;
+  if (host->device_count() == 0 && !host->trouble().empty())
+    std::fprintf(stderr, "npusim: %s; there is no NPU.\n", host->trouble().c_str());
+  static Remote* const remote = host->remote();
+  pthread_atfork(nullptr, nullptr, [] { remote->Abandon(); });
+  return host;
 }
 
 }  // namespace
@@ -70,33 +77,44 @@ Host& Host::Get() {
   return *host;
 }
 
-Host::Host(const Settings& settings) : impl_(std::make_unique<Impl>(settings)) {}
+Host::Host(const Settings& settings) {
+  if (settings.port.empty()) {
+    impl_ = std::make_unique<Impl>(settings);
+  } else {
+    remote_ = std::make_unique<Remote>(settings.port);
+  }
+}
 Host::~Host() = default;
 
 uint32_t Host::device_count() const {
-  return impl_->device_count();
+  return impl_ ? impl_->device_count() : remote_->device_count();
 }
-const Settings& Host::settings() const {
-  return impl_->settings();
+const Settings& Host::settings(uint32_t device) const {
+  return impl_ ? impl_->settings() : remote_->settings(device);
+}
+std::string Host::trouble() const {
+  return impl_ ? std::string() : remote_->trouble();
 }
 bool Host::forked() {
   return g_forked.load(std::memory_order_relaxed);
 }
 int Host::Submit(uint32_t device, const npusim_task& task, TaskListener* listener) {
   if (forked()) return -EOWNERDEAD;
-  return impl_->Submit(device, task, listener);
+  return impl_ ? impl_->Submit(device, task, listener) : remote_->Submit(device, task, listener);
 }
 int Host::WaitIdle(uint32_t device, uint64_t timeout_ns) {
   if (forked()) return -EOWNERDEAD;
-  return impl_->WaitIdle(device, timeout_ns);
+  return impl_ ? impl_->WaitIdle(device, timeout_ns) : remote_->WaitIdle(device, timeout_ns);
 }
 int Host::Totals(uint32_t device, npusim_totals* totals) {
   if (forked()) return -EOWNERDEAD;
-  return impl_->Totals(device, totals);
+  return impl_ ? impl_->Totals(device, totals) : remote_->Totals(device, totals);
 }
 
 uint64_t Host::SwallowedInterrupts(uint32_t device) {
-  return impl_->SwallowedInterrupts(device);
+  if (impl_) return impl_->SwallowedInterrupts(device);
+  npusim_port_stats stats{};
+  return remote_->Stats(device, &stats) == 0 ? stats.interrupts_dropped : 0;
 }
 
 uint64_t Host::NowNs() {
@@ -112,7 +130,7 @@ ScopedHost::~ScopedHost() {
   g_test_host = nullptr;
 }
 uint64_t ScopedHost::EventTotal(uint32_t device, int kind, uint16_t event) {
-  return host_.impl().EventTotal(device, kind, event);
+  return host_.impl()->EventTotal(device, kind, event);
 }
 // --- Impl -------------------------------------------------------------------------------------------------
 

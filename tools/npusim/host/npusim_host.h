@@ -7,6 +7,10 @@
  * One thread named "npusim" drives all devices. It sleeps until something is due and looks at most every
  * Host::kTickNs, so a completion may be told up to that much late; the times it carries are exact.
  *
+ * If NPUSIM_PORT names a port (model/npusim_port.h), the NPUs are elsewhere: in the virtual machine's emulator. The
+ * functions are the same; times are then translated from the clock there, and profilers find the devices where the
+ * kernel has them.
+ *
  * All functions may be called from any thread, listeners included.
  */
 #ifndef NPUSIM_HOST_H
@@ -16,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "host/settings.h"
 
@@ -37,7 +42,7 @@ class TaskListener {
   /**
    * It ended at @p ns. Called exactly once per accepted task.
    * @param status 0, -EIO (the device was reset) or -ENODEV (the device went away); the task did not run to
-   *     its end in the last two cases
+   *     its end in the last two cases. A device elsewhere may also refuse a task after all: -ENOSPC, -ENOMEM
    */
   virtual void OnEnded(uint32_t device, uint64_t cookie, uint64_t ns, int status) = 0;
 };
@@ -60,13 +65,15 @@ class TaskCounter final : public TaskListener {
   uint64_t failed_ = 0;
 };
 
+class Remote;
+
 class Host {
  public:
   static constexpr uint64_t kTickNs = 200'000;
 
   /**
    * The process's host, which lives as long as the process. The first call reads NPUSIM_*, creates the
-   * devices and starts the thread; complaints about settings go to standard error.
+   * devices (or connects to them) and starts the thread; complaints about settings go to standard error.
    */
   static Host& Get();
 
@@ -82,8 +89,11 @@ class Host {
    */
   static bool forked();
 
+  /** 0 if the devices are elsewhere and cannot be reached. */
   uint32_t device_count() const;
-  const Settings& settings() const;
+  const Settings& settings(uint32_t device = 0) const;
+  /** Why devices that are elsewhere cannot be reached; empty otherwise. */
+  std::string trouble() const;
 
   /**
    * Queues a task on a device.
@@ -106,11 +116,13 @@ class Host {
   static uint64_t NowNs();
 
   class Impl;
-  /** For the files of this directory. */
-  Impl& impl() { return *impl_; }
+  /** For the files of this directory. One of both is there. */
+  Impl* impl() { return impl_.get(); }
+  Remote* remote() { return remote_.get(); }
 
  private:
   std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Remote> remote_;
 };
 
 }  // namespace npusim

@@ -126,6 +126,7 @@ Settings ReadSettings(const Getenv& get, std::vector<std::string>* complaints) {
   reader.Scale("NPUSIM_TIME_SCALE", &settings.time_scale_ppm);
   reader.Integer("NPUSIM_SEED", &settings.seed, uint64_t{0}, std::numeric_limits<uint64_t>::max());
   reader.FaultList("NPUSIM_FAULT", &settings.faults);
+  settings.port = get("NPUSIM_PORT").value_or("");
   return settings;
 }
 

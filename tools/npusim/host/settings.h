@@ -32,6 +32,7 @@ struct Settings {
   uint32_t time_scale_ppm = 1000000;  // NPUSIM_TIME_SCALE, 0.000001 to 1000
   uint64_t seed = 0;  // NPUSIM_SEED; 0 means that equal kernels take equal time, else up to 1 % more
   Faults faults;      // NPUSIM_FAULT
+  std::string port;   // NPUSIM_PORT: the devices are elsewhere, and only the other side knows their settings
 };
 
 /** Value of a variable, or nullopt if it is not set. */

@@ -6,6 +6,9 @@
  * the simulated runtime in the process drives, without linking to it. Requests, rings and records are those of
  * uapi/npuprof.h; each function mirrors one system call and reports failure as a negative errno.
  *
+ * Where NPUSIM_PORT is set the runtime drives NPUs that are not in this process: a virtual machine's, which the kernel
+ * has devices for. Every function that can fail then returns -EREMOTE.
+ *
  * All functions may be called from any thread. A session must not be closed while another thread is in a call
  * on the same handle.
  */
@@ -21,7 +24,7 @@ extern "C" {
 
 #define NPUSIM_EXPORT __attribute__((visibility("default")))
 
-/** Number of simulated devices (NPUSIM_DEVICES). Never fails. */
+/** Number of simulated devices (NPUSIM_DEVICES), or -EREMOTE. */
 NPUSIM_EXPORT int npusim_dev_count(void);
 
 /** Version of the simulated runtime, such as "0.1.0". Never fails. */
