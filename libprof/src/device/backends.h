@@ -9,7 +9,8 @@
 /// The ways to a device that this build knows; DeviceFile::Open() chooses among them.
 namespace npuprof::device {
 
-/// Number of simulated devices of this process; -1 if no simulated runtime is loaded.
+/// Number of simulated devices of this process; -ENOENT if no simulated runtime is loaded, -EREMOTE if the one that is
+/// drives devices elsewhere.
 int SimDeviceCount();
 /// "npusim " and the version of the simulated runtime; empty if none is loaded or it is too old to tell.
 std::string SimRuntimeVersion();

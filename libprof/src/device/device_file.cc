@@ -43,8 +43,17 @@ Status ChooseBackend(Backend* backend, std::string* reason) {
     return Status::Fail(ErrorKind::kInvalidArgument,
                         fmt::format("NPUPROF_DEVICE is \"{}\"; allowed are auto, sim, kernel and hal", wish));
   }
-  const bool sim = SimDeviceCount() >= 0;
+  const int count = SimDeviceCount();
+  const bool sim = count >= 0;
+  // The runtime decides: this one uses NPUs that only the kernel can have.
+  const bool elsewhere = count == -EREMOTE;
   if (wish == "sim") {
+    if (elsewhere) {
+      return Status::Fail(
+          ErrorKind::kNotFound,
+          "NPUPROF_DEVICE is sim, but NPUSIM_PORT is set, so the NPUs are not in this process; allowed "
+          "then are auto and kernel");
+    }
     if (!sim) {
       return Status::Fail(
           ErrorKind::kNotFound,
@@ -64,16 +73,22 @@ Status ChooseBackend(Backend* backend, std::string* reason) {
     *reason = "the process uses the simulated runtime";
   } else if (KernelDeviceCount() > 0) {
     *backend = Backend::kKernel;
-    *reason = "the kernel module has devices";
+    *reason = elsewhere ? "the simulated runtime uses the machine's NPUs (NPUSIM_PORT)"
+                        : "the kernel module has devices";
   } else {
     *backend = Backend::kNone;
-    *reason = "no simulated runtime in this process and no /dev/npuprof0; host data alone";
+    *reason =
+        elsewhere
+            ? "the simulated runtime uses the machine's NPUs (NPUSIM_PORT), but there is no /dev/npuprof0; "
+              "host data alone"
+            : "no simulated runtime in this process and no /dev/npuprof0; host data alone";
   }
   return Status::Ok();
 }
 
 std::string RuntimeVersion(Backend backend) {
-  return backend == Backend::kSim ? SimRuntimeVersion() : "";
+  const bool used = backend == Backend::kSim || (backend == Backend::kKernel && SimDeviceCount() == -EREMOTE);
+  return used ? SimRuntimeVersion() : "";
 }
 
 unsigned DeviceCount(Backend backend) {

@@ -98,7 +98,7 @@ class SimFile final : public DeviceFile {
 
 int SimDeviceCount() {
   const SimApi* api = FindSim();
-  return api == nullptr ? -1 : api->count();
+  return api == nullptr ? -ENOENT : api->count();
 }
 
 std::string SimRuntimeVersion() {
@@ -120,6 +120,14 @@ Status OpenSim(uint32_t id, std::unique_ptr<DeviceFile>* out) {
                         fmt::format("device {} does not exist; the simulated runtime has {} (0 to {})", id,
                                     api->count(), api->count() - 1),
                         ENODEV);
+  }
+  if (handle == -EREMOTE) {
+    return Status::Fail(
+        ErrorKind::kNotFound,
+        fmt::format("device {} is not in this process: NPUSIM_PORT is set, so the simulated runtime "
+                    "drives the machine's NPUs, which are profiled through /dev/npuprof<N>",
+                    id),
+        EREMOTE);
   }
   const ErrorKind kind = handle == -EMFILE || handle == -EBUSY ? ErrorKind::kBusy : ErrorKind::kDevice;
   return Status::Fail(kind, fmt::format("simulated NPU {} cannot be opened: {}", id, std::strerror(-handle)),

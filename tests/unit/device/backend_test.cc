@@ -13,17 +13,19 @@
 
 namespace {
 int g_opened = -1;
+bool g_elsewhere = false;
 int g_closed = 0;
 }  // namespace
 
 extern "C" {
 int npusim_dev_count(void) {
-  return 2;
+  return g_elsewhere ? -EREMOTE : 2;
 }
 const char* npusim_dev_version(void) {
   return "7.8.9";
 }
 int npusim_dev_open(uint32_t device_id) {
+  if (g_elsewhere) return -EREMOTE;
   if (device_id >= 2) return -ENODEV;
   g_opened = static_cast<int>(device_id);
   return 40 + g_opened;
@@ -49,7 +51,10 @@ namespace {
 
 class BackendTest : public testing::Test {
  protected:
-  void TearDown() override { unsetenv("NPUPROF_DEVICE"); }
+  void TearDown() override {
+    unsetenv("NPUPROF_DEVICE");
+    g_elsewhere = false;
+  }
   Status Choose(const char* wish) {
     setenv("NPUPROF_DEVICE", wish, 1);
     return ChooseBackend(&backend_, &reason_);
@@ -66,6 +71,23 @@ TEST_F(BackendTest, SimulatedRuntimeInTheProcessIsTaken) {
   }
   EXPECT_EQ(DeviceCount(Backend::kSim), 2u);
   EXPECT_EQ(DeviceCount(Backend::kNone), 0u);
+}
+
+// NPUSIM_PORT: the program's NPUs are the machine's, and never some of the simulated runtime's.
+TEST_F(BackendTest, RuntimeWithNpusElsewhereIsProfiledThroughTheKernel) {
+  g_elsewhere = true;
+  ASSERT_TRUE(Choose("auto").ok());
+  const bool kernel = access("/dev/npuprof0", F_OK) == 0;
+  EXPECT_EQ(backend_, kernel ? Backend::kKernel : Backend::kNone);
+  EXPECT_NE(reason_.find("NPUSIM_PORT"), std::string::npos) << reason_;
+  const Status status = Choose("sim");
+  EXPECT_EQ(status.kind, ErrorKind::kNotFound);
+  EXPECT_NE(status.text.find("NPUSIM_PORT is set"), std::string::npos) << status.text;
+  EXPECT_EQ(DeviceCount(Backend::kSim), 0u);
+  std::unique_ptr<DeviceFile> file;
+  const Status opened = DeviceFile::Open(Backend::kSim, 0, &file);
+  EXPECT_EQ(opened.kind, ErrorKind::kNotFound);
+  EXPECT_NE(opened.text.find("/dev/npuprof<N>"), std::string::npos) << opened.text;
 }
 
 TEST_F(BackendTest, OtherWishesAreRefusedInOneSentence) {

@@ -19,8 +19,7 @@ thread_local bool t_has_message = false;
 thread_local std::string t_taken;
 
 int BadDevice(int32_t id) {
-  return rtFail(ACL_ERROR_RT_INVALID_DEVICEID,
-                fmt::format("device {} does not exist, allowed are 0 to {}", id, Runtime::Get().count() - 1));
+  return rtFail(ACL_ERROR_RT_INVALID_DEVICEID, NoSuchDevice(id));
 }
 
 int NoContext() {
@@ -29,6 +28,12 @@ int NoContext() {
 }
 
 }  // namespace
+
+std::string NoSuchDevice(int64_t id) {
+  const uint32_t count = Runtime::Get().count();
+  if (count == 0) return fmt::format("device {} does not exist: {}", id, Host::Get().trouble());
+  return fmt::format("device {} does not exist, allowed are 0 to {}", id, count - 1);
+}
 
 Context* CurrentContext() {
   return t_context != nullptr && t_context->alive.load() ? t_context : nullptr;
@@ -177,7 +182,7 @@ uint32_t rtDeviceCount(void) {
 
 int rtDeviceShape(uint32_t device, RtDeviceShape* shape) {
   if (device >= rtDeviceCount()) return BadDevice(static_cast<int32_t>(device));
-  const Settings& s = Host::Get().settings();
+  const Settings& s = Host::Get().settings(device);
   *shape = {s.cube_cores, s.vector_cores};
   return ACL_SUCCESS;
 }
@@ -338,6 +343,7 @@ int rtStreamSynchronize(void* stream, int32_t timeout_ms) {
         ACL_ERROR_RT_DEVICE_TASK_ABORT,
         fmt::format("tasks of stream {} were torn off because device {} {}", s->id, s->device->id,
                     failure == -ENODEV       ? "went away"
+                    : failure == -ENOSPC     ? "has no room for more"
                     : failure == -EOWNERDEAD ? "belongs to the process that this one was forked from"
                                              : "was reset"));
   return ACL_SUCCESS;

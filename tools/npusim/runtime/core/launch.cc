@@ -127,9 +127,7 @@ int npusimLaunch(void* stream, const char* opName, const char* opType, int taskT
 int npusimTotals(uint32_t device, npusimDeviceTotals* totals, size_t size) {
   if (totals == nullptr) return rtFail(ACL_ERROR_INVALID_PARAM, "the address for the totals is null");
   npusim_totals t{};
-  if (Host::Get().Totals(device, &t) != 0)
-    return rtFail(ACL_ERROR_RT_INVALID_DEVICEID,
-                  fmt::format("device {} does not exist, allowed are 0 to {}", device, rtDeviceCount() - 1));
+  if (Host::Get().Totals(device, &t) != 0) return rtFail(ACL_ERROR_RT_INVALID_DEVICEID, NoSuchDevice(device));
   npusimDeviceTotals out{};
   out.tasksSubmitted = t.submitted;
   out.tasksStarted = t.started;

@@ -180,6 +180,9 @@ class Runtime {
   std::vector<std::unique_ptr<Device>> devices_;
 };
 
+// A sentence on a device that is not there: what ids are allowed, or why there is none at all.
+std::string NoSuchDevice(int64_t id);
+
 // Context of the calling thread, nullptr if it has none that lives.
 Context* CurrentContext();
 void SetCurrentContext(Context* context);
