@@ -92,6 +92,60 @@ class DemoCheck(unittest.TestCase):
                 self.rings = rings
                 self.assertEqual(1, self.stalled().returncode)
 
+    def test_runs_that_are_alike_and_runs_that_differ_in_one_operator_or_task(self):
+        columns = ("Device_id", "Op Name", "OP Type", "OP State", "Task Type", "Block Num", "Input Shapes",
+                   "Input Data Types", "Output Shapes", "Output Data Types", "aic_total_cycles", "aiv_total_cycles")
+        row = ("0", "conv", "Conv2D", "static", "AI_CORE", "24", "1", "FLOAT16", "1", "FLOAT16", "5000", "0")
+        for operators, tasks, status in (([row, row], ["AI_CORE", "AI_CORE"], 0), ([row], ["AI_CORE", "AI_CORE"], 1),
+                                         ([row, (*row[:-2], "5001", "0")], ["AI_CORE", "AI_CORE"], 1),
+                                         ([row, row], ["AI_CORE", "EVENT_WAIT"], 1)):
+            with self.subTest(status):
+                paths = []
+                for name, rows, kinds in (("one", [row, row], ["AI_CORE", "AI_CORE"]), ("two", operators, tasks)):
+                    paths.append(os.path.join(self.root.name, name))
+                    os.makedirs(paths[-1], exist_ok=True)
+                    with open(os.path.join(paths[-1], "op_summary_20260101000000.csv"), "w", encoding="utf-8") as f:
+                        csv.writer(f).writerows([columns, *rows])
+                    with open(os.path.join(paths[-1], "task_time_20260101000000.csv"), "w", encoding="utf-8") as f:
+                        f.write("\n".join(["kernel_type", *kinds]) + "\n")
+                done = self.run_check("same", *paths)
+                self.assertEqual(status, done.returncode, done.stdout + done.stderr)
+                self.assertEqual(status, int("!=" in done.stdout), done.stdout)
+
+    def phases(self, lock_ms=20, faults=10_000):
+        """Twenty steps of five milliseconds, some prolonged by a lock, some with page faults."""
+        events, samples, at, count = [], [], 0, 100
+        for step in range(20):
+            planted = lock_ms if step in (8, 9, 10) else 0
+            at += 5000 + 1000 * planted
+            count += faults if step in (14, 15, 16) else 10
+            for thread in (1, 2):
+                for name, begin in (("aclrtMemcpyAsync", at), ("aclrtSynchronizeStream", at + 100)):
+                    events.append({"ph": "X", "name": f"AscendCL@{name}", "tid": thread, "ts": begin, "dur": 50})
+            at += 200
+            samples += [f"time {1_000_000 + 1000 * at}", "1.0 1.0", f"7 (demo) S 1 1 1 0 -1 0 {count} 0 0 0 0 0"]
+        self.write()
+        with open(os.path.join(self.tables, "msprof_20260101000000.json"), "w", encoding="utf-8") as f:
+            json.dump(events, f)
+        with open(os.path.join(self.prof, "npuprof", "manifest.json"), "w", encoding="utf-8") as f:
+            json.dump({"window": {"begin_realtime_us": 0, "begin_monotonic_raw_ns": 1_000_000}}, f)
+        os.makedirs(os.path.join(self.prof, "host", "data"), exist_ok=True)
+        with open(os.path.join(self.prof, "host", "data", "host_cpu.data.slice_0"), "w", encoding="utf-8") as f:
+            f.write("\n".join(samples) + "\n")
+        return subprocess.run(["/usr/bin/python3", CHECK, "phases", self.prof, self.tables], capture_output=True,
+                              text=True, check=False)
+
+    def test_planted_phases_that_show_and_that_do_not(self):
+        done = self.phases()
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertIn("at least 25.1 ms before it launches, 5.0 ms in other steps", done.stdout)
+        self.assertIn("30010 of 30160 sampled", done.stdout)
+        for change in ({"lock_ms": 1}, {"faults": 10}):
+            with self.subTest(change):
+                done = self.phases(**change)
+                self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+                self.assertIn("NOT SEEN", done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

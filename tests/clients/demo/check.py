@@ -4,13 +4,17 @@
 usage: check.py rows TABLES                  first ten rows of op_summary
        check.py sound PROF TABLES TOTALS     one line that says nothing was lost; status 1 if that is not so
        check.py stalled PROF TOTALS          one line that says what was lost; status 1 if the sum is wrong
+       check.py same TABLES OTHER            one line that compares the operators of two runs; status 1 if they differ
+       check.py phases PROF TABLES           shows that the planted phases can be seen; status 1 if they cannot
 """
 import csv
 import glob
 import json
 import os
+import statistics
 import struct
 import sys
+from collections import Counter, defaultdict
 
 KERNELS = {"AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV"}
 KERNEL_SQE = {0, 2}  # scheduler task types of cube and vector kernels
@@ -106,8 +110,79 @@ def stalled(prof, totals):
     return good
 
 
+def same(tables, other):
+    """Compares all that describes an operator but its times, how often it ran and the cycles it took."""
+    keys = ("Device_id", "Op Name", "OP Type", "OP State", "Task Type", "Block Num", "Input Shapes", "Input Data Types",
+            "Output Shapes", "Output Data Types", "aic_total_cycles", "aiv_total_cycles")
+    one, two = (Counter(tuple(row[k] for k in keys) for row in table(t, "op_summary")) for t in (tables, other))
+    tasks = [Counter(row["kernel_type"] for row in table(t, "task_time")) for t in (tables, other)]
+    good = one == two
+    print(f"operators: C++ {one.total()} of {len(one)} kinds {'=' if good else '!='} "
+          f"Python {two.total()} of {len(two)} kinds"
+          + ("" if good else f"; {len(one - two)} kinds more in C++, {len(two - one)} more in Python"))
+    print(f"tasks: C++ {tasks[0].total()} {'=' if tasks[0] == tasks[1] else '!='} Python {tasks[1].total()}")
+    return good and tasks[0] == tasks[1]
+
+
+LOCK_STEPS, FAULT_STEPS = range(8, 11), range(14, 17)  # as in worker.cc
+
+
+def preparations(tables):
+    """Of each step but the first: microseconds that the slower thread spent before it called the runtime, begin, end."""
+    with open(glob.glob(os.path.join(tables, "msprof_*.json"))[-1], encoding="utf-8") as f:
+        events = [e for e in json.load(f) if e["ph"] == "X"]
+    threads = defaultdict(list)
+    for event in events:
+        name = event["name"].split("@")[-1]
+        if name in ("aclrtSynchronizeStream", "aclrtMemcpyAsync"):
+            threads[event["tid"]].append((float(event["ts"]), float(event["ts"]) + float(event["dur"]), name))
+    gaps = []
+    for calls in threads.values():
+        calls.sort()
+        gaps.append([(after[0] - before[1], before[1], after[0]) for before, after in zip(calls, calls[1:])
+                     if before[2] == "aclrtSynchronizeStream" and after[2] == "aclrtMemcpyAsync"])
+    return [max(step) for step in zip(*gaps)]
+
+
+def faults_by_sample(prof):
+    """Wall clock in microseconds, and page faults of all threads of the program so far, of each sample of the host."""
+    window = load(os.path.join(prof, "npuprof", "manifest.json"))["window"]
+    samples = []
+    for path in sorted(glob.glob(os.path.join(prof, "host", "data", "host_cpu.data.slice_*"))):
+        if path.endswith(".done"):
+            continue
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                if line.startswith("time "):
+                    at = (int(line.split()[1]) - window["begin_monotonic_raw_ns"]) / 1000
+                    samples.append([window["begin_realtime_us"] + at, 0])
+                elif "(" in line:
+                    samples[-1][1] += int(line.rsplit(")", 1)[1].split()[7])
+    return samples
+
+
+def phases(prof, tables):
+    steps = preparations(tables)  # of step 1 and on
+    lock = [steps[i - 1][0] for i in LOCK_STEPS]
+    plain = [gap for i, (gap, _, _) in enumerate(steps, 1) if i not in LOCK_STEPS and i not in FAULT_STEPS]
+    seen = min(lock) > 1.5 * statistics.median(plain)
+    print(f"one lock in steps {LOCK_STEPS[0]} to {LOCK_STEPS[-1]}: the host takes at least {min(lock) / 1000:.1f} ms "
+          f"before it launches, {statistics.median(plain) / 1000:.1f} ms in other steps" + ("" if seen else " - NOT SEEN"))
+
+    samples = faults_by_sample(prof)
+    begin, end = steps[FAULT_STEPS[0] - 1][1], steps[FAULT_STEPS[-1] - 1][2]
+    before = [count for at, count in samples if at <= begin] or [0]
+    after = [count for at, count in samples if at >= end] or [max([0] + [count for _, count in samples])]
+    rise, whole = min(after) - max(before), samples[-1][1] - samples[0][1] if samples else 0
+    visible = whole > 0 and rise > 0.8 * whole
+    print(f"fresh memory in steps {FAULT_STEPS[0]} to {FAULT_STEPS[-1]}: {rise} of {whole} sampled page faults"
+          + ("" if visible else " - NOT SEEN"))
+    return seen and visible
+
+
 def main():
-    commands = {"rows": (show_rows, 1), "sound": (sound, 3), "stalled": (stalled, 2)}
+    commands = {"rows": (show_rows, 1), "sound": (sound, 3), "stalled": (stalled, 2), "same": (same, 2),
+                "phases": (phases, 2)}
     command, count = commands.get(sys.argv[1] if len(sys.argv) > 1 else "", (None, 0))
     if command is None or len(sys.argv) != 2 + count:
         sys.exit(__doc__)

@@ -51,19 +51,27 @@ check rows "$out/cpp/tables"
 say "C++ run against the model's totals"
 check sound "$prof" "$out/cpp/tables" "$out/cpp/totals.json" || status=1
 
+say "what was planted in the C++ run, found in what was collected of the host"
+check phases "$prof" "$out/cpp/tables" || status=1
+
 say "Python: the same network and the same profiling calls, 20 steps"
 /usr/bin/python3 "$here/demo.py" "$out/python" "$model" "$out/python/totals.json"
 python_prof=$(prof_in "$out/python")
 "$build/bin/npuprof" export "$python_prof" --output "$out/python/tables" >"$out/python/export.txt"
 say "Python run against the model's totals"
 check sound "$python_prof" "$out/python/tables" "$out/python/totals.json" || status=1
+say "C++ run against Python run"
+check same "$out/cpp/tables" "$out/python/tables" || status=1
 
 say "C++ again with a stalled drain and rings of 256 records: the loss is counted to the last record"
 NPUSIM_FAULT=stall_drain NPUPROF_RING_RECORDS=256 \
   "$clients/demo" "$out/stalled" "$model" "$scenes" "$out/stalled/totals.json" >"$out/stalled/steps.txt"
 check stalled "$(prof_in "$out/stalled")" "$out/stalled/totals.json" || status=1
 
+/usr/bin/python3 "$here/draw.py" "$out/cpp/tables" "$out/cpp/timeline.svg"
+
 say "where to look"
+echo "picture    $out/cpp/timeline.svg"
 echo "tables     $out/cpp/tables/*.csv"
 echo "timeline   $(ls "$out"/cpp/tables/msprof_*.json)   (open it in ui.perfetto.dev)"
 echo "raw data   $prof"
