@@ -25,12 +25,15 @@ inline Address AddressOf(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer);
 }
 
-/// The C text of a str. @throws TypeError for anything else, bytes included
+/// The C text of a str. Bytes that are no UTF-8, which Python keeps as lone surrogates in names of files, come out as
+/// they went in. @throws TypeError for anything else than str, bytes included; UnicodeEncodeError for other surrogates
 inline std::string Text(const py::object& object, const char* name) {
   if (!PyUnicode_Check(object.ptr())) {
     throw py::type_error(std::string(name) + " must be str, not " + Py_TYPE(object.ptr())->tp_name);
   }
-  return object.cast<std::string>();
+  PyObject* bytes = PyUnicode_AsEncodedString(object.ptr(), "utf-8", "surrogateescape");
+  if (bytes == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::bytes>(bytes);
 }
 
 /// The interpreter runs other threads while the function does; its arguments and results must be C++ values.

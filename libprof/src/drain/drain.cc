@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kShortest = milliseconds(1);
 constexpr nanoseconds kBlockedRetry = milliseconds(5);
+constexpr nanoseconds kUncalledSleep = milliseconds(20);  // where nobody can wake the thread
 constexpr nanoseconds kLongestSleep = std::chrono::seconds(1);
 
 std::atomic<Drain*> g_process{nullptr};
@@ -60,14 +62,26 @@ void CollectionState::Say(Severity severity, const std::string& key, const std::
 
 Drain::Impl::Impl() : control_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   GuardFd(control_fd_);
+  struct stat st;
+  if (fstat(control_fd_, &st) == 0) {
+    control_device_ = st.st_dev;
+    control_inode_ = st.st_ino;
+  }
+}
+
+// False where there was no descriptor left, or the program closed it and may have given its number to a file.
+bool Drain::Impl::HasControl() const {
+  struct stat st;
+  return fstat(control_fd_, &st) == 0 && st.st_dev == control_device_ && st.st_ino == control_inode_;
 }
 
 Drain::Impl::~Impl() {
   UnguardFd(control_fd_);
-  if (control_fd_ >= 0) close(control_fd_);
+  if (HasControl()) close(control_fd_);
 }
 
 void Drain::Impl::Wake() {
+  if (!HasControl()) return;
   const uint64_t one = 1;
   const ssize_t n = write(control_fd_, &one, sizeof one);
   (void)n;  // full means already awake
@@ -405,7 +419,9 @@ void Drain::Impl::EndPass() {
 
 void Drain::Impl::Sleep() {
   SteadyTime wake = Now() + kLongestSleep;
-  std::vector<pollfd> fds{{control_fd_, POLLIN, 0}};
+  const bool control = HasControl();
+  if (!control) wake = Now() + kUncalledSleep;
+  std::vector<pollfd> fds{{control ? control_fd_ : -1, POLLIN, 0}};
   std::vector<SourceEntry*> owners{nullptr};
   if (writer_->in_flight() > 0) {
     if (writer_->PollFd() >= 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include <condition_variable>
 #include <memory>
@@ -41,6 +42,7 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
 
  private:
   static void* Entry(void* self);
+  bool HasControl() const;
   bool SetUp();
   void MakeReady();
   void Pass();
@@ -61,6 +63,8 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   Options options_;
   pthread_t thread_ = {};
   int control_fd_ = -1;
+  dev_t control_device_ = 0;
+  ino_t control_inode_ = 0;
   std::atomic<uint64_t> cpu_ns_{0}, wakeups_{0}, bytes_{0}, peak_{0};
 
   // Drain thread only.

@@ -258,6 +258,7 @@ void StagedFile::PumpBuffered(Clock::time_point now) {
   if (!front.sealed && durable >= flush_target_) return;
   Slice* slice = front.slice.get();
   if (slice->fd < 0 && !OpenSliceFile(slice, now)) return;
+  if (!StillOurs(slice)) failing_ = EBADF;
   if (flush_target_ > durable) FailIfDirectoryGone(now);
   if (failing_ != 0) return Pump(now);
   op_.fd = slice->fd;
@@ -280,6 +281,7 @@ void StagedFile::PumpDirect(Clock::time_point now) {
     if (!segment->sealed && position >= flush_target_) continue;
     Slice* slice = segment->slice.get();
     if (slice->fd < 0 && !OpenSliceFile(slice, now)) return;
+    if (!StillOurs(slice)) failing_ = EBADF;
     if (position < flush_target_) FailIfDirectoryGone(now);
     if (failing_ != 0) return Pump(now);
     // Whole sectors: from the one that holds the first unwritten byte, zeros after the last one.
@@ -401,12 +403,25 @@ bool StagedFile::OpenSliceFile(Slice* slice, Clock::time_point now) {
              fmt::format("{} could not be given its size: {}", path, std::strerror(errno)));
   }
   slice->fd = fd;
+  struct stat st;
+  if (fstat(fd, &st) == 0) {
+    slice->device = st.st_dev;
+    slice->inode = st.st_ino;
+  }
   ++slices_;
   return true;
 }
 
+bool StagedFile::StillOurs(Slice* slice) {
+  struct stat st;
+  if (fstat(slice->fd, &st) == 0 && st.st_dev == slice->device && st.st_ino == slice->inode) return true;
+  UnguardFd(slice->fd);
+  slice->fd = -1;
+  return false;
+}
+
 void StagedFile::FinishSlice(Slice* slice, bool mark_done) {
-  if (slice->fd < 0) return;
+  if (slice->fd < 0 || !StillOurs(slice)) return;
   const std::string path = SlicePath(*slice);
   bool whole = true;
   if (station_->direct) whole = ftruncate(slice->fd, static_cast<off_t>(slice->bytes)) == 0;
@@ -493,6 +508,7 @@ void StagedFile::Fail(int error) {
   queue_.clear();
   slice_ = nullptr;
   for (const auto& slice : unfinished_) {
+    if (slice->fd >= 0) StillOurs(slice.get());
     if (slice->stream < end) {
       slice->bytes = std::min(slice->bytes, end - slice->stream);
       if (slice->fd >= 0 && ftruncate(slice->fd, static_cast<off_t>(slice->bytes)) != 0) {

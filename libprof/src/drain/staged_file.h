@@ -99,6 +99,8 @@ class StagedFile {
   struct Slice {
     unsigned index = 0;
     int fd = -1;
+    dev_t device = 0;  // with inode: the file that fd was opened as
+    ino_t inode = 0;
     uint64_t stream = 0;  // position of its first byte in the whole stream
     uint64_t bytes = 0;   // staged for it so far
     bool sealed = false;
@@ -127,6 +129,9 @@ class StagedFile {
   uint32_t BlockCapacity() const;
   void Note(Ledger* ledger, uint64_t bytes, uint64_t units);
   bool OpenSliceFile(Slice* slice, Clock::time_point now);
+  /// False if the program closed the descriptor of @p slice, which may mean a file of its own by now. It is let go of
+  /// then.
+  bool StillOurs(Slice* slice);
   void FinishSlice(Slice* slice, bool mark_done);
   void PumpBuffered(Clock::time_point now);
   void PumpDirect(Clock::time_point now);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The drain as a guest in somebody else's process: threads, signals, forks, sudden death, forbidden system
 // calls.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -233,6 +234,39 @@ TEST(ProcessTestSeccomp, ForbiddenUringFallsBackToPwritevAndSaysWhy) {
     }
     EXPECT_EQ(ExitStatus(child), 0) << PathLabel(choice);
   }
+}
+
+// As a program does that becomes a daemon: it closes everything, and then opens files of its own.
+TEST_P(ProcessTest, DescriptorsThatTheProgramClosesAreCountedLossesAndItsNewFilesStayItsOwn) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Drain drain;
+    Messages messages;
+    auto collection = drain.Open(Wanted(), messages.Handler(), nullptr);
+    auto file = MakeFile(*collection, dir_.path(), "f", 40);
+    collection->Add(std::make_shared<Feeder>(file, MakeRecords(40, 2000)));
+    if (!collection->Flush(seconds(10)).ok()) _exit(1);
+    for (int fd = 3; fd < 256; ++fd) close(fd);
+    std::vector<std::string> own;
+    for (int i = 0; i < 64; ++i) {
+      own.push_back(dir_.path() + "/own" + std::to_string(i));
+      if (open(own.back().c_str(), O_RDWR | O_CREAT, 0600) < 0) _exit(2);
+    }
+    auto late = std::make_shared<Feeder>(file, MakeRecords(40, 5000));
+    collection->Add(late);
+    const auto begin = std::chrono::steady_clock::now();
+    const bool ended = collection->Finish(seconds(60)).kind != ErrorKind::kTimeout;
+    if (!ended || std::chrono::steady_clock::now() - begin > seconds(30)) _exit(3);
+    if (late->ledger.lost != 5000) _exit(4);
+    for (const auto& path : own) {
+      if (!ReadFile(path).empty()) _exit(5);
+    }
+    for (int fd = 3; fd < 3 + 64; ++fd) {
+      if (fcntl(fd, F_GETFD) < 0) _exit(6);  // closed behind the program's back
+    }
+    _exit(0);
+  }
+  EXPECT_EQ(ExitStatus(child), 0);
 }
 
 TEST(ProcessTestMemory, NoneForStagingFailsTheOpeningAndNotTheProgram) {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What acl.prof takes, what it refuses with an exception, and what with a code."""
 
+import os
+import tempfile
 import unittest
 
 import acl
@@ -34,6 +36,19 @@ class Arguments(unittest.TestCase):
         ):
             with self.assertRaises(TypeError):
                 call()
+
+    def test_a_path_may_be_any_bytes_that_python_can_name(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.fsdecode(os.fsencode(directory) + b"/odd\xff")
+            self.assertEqual(acl.prof.init(path), 0)
+            config = acl.prof.create_config([], 0, 0, 0x80)
+            self.assertEqual(acl.prof.start(config), 0)
+            self.assertEqual(acl.prof.stop(config), 0)
+            self.assertEqual(acl.prof.destroy_config(config), 0)
+            self.assertEqual(acl.prof.finalize(), 0)
+            self.assertEqual(len(os.listdir(path)), 1)
+        with self.assertRaises(UnicodeEncodeError):
+            acl.prof.init("/tmp/\ud800")
 
     def test_wrong_counts_are_type_errors(self):
         for call in (
