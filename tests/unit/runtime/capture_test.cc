@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "acl/acl.h"
+#include "events.h"
 #include "npusim/npusim.h"
 #include "recorder.h"
 
@@ -21,6 +22,7 @@ class Capture : public testing::Test {
   }
   void TearDown() override {
     Recorder::Get().Stop();
+    events_.Clear();
     EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
   }
   static uint64_t Kernels() {
@@ -43,6 +45,7 @@ class Capture : public testing::Test {
   }
 
   aclrtStream a_ = nullptr, b_ = nullptr;
+  Events events_;
   void *source_ = nullptr, *target_ = nullptr;
 };
 
@@ -66,7 +69,9 @@ TEST_F(Capture, ReplayKeepsItsPlaceInTheStream) {
   aclmdlRI graph = Simple();
   aclrtEvent before, after;
   ASSERT_EQ(aclrtCreateEvent(&before), ACL_SUCCESS);
+  events_.Own(before);
   ASSERT_EQ(aclrtCreateEvent(&after), ACL_SUCCESS);
+  events_.Own(after);
   ASSERT_EQ(npusimLaunch(b_, "long", "K", NPUSIM_OP_AI_CORE, 1, 18'000'000, 1), ACL_SUCCESS);
   ASSERT_EQ(aclrtMemsetAsync(source_, 4, 9, 4, b_), ACL_SUCCESS);
   ASSERT_EQ(aclmdlRIExecuteAsync(graph, b_), ACL_SUCCESS);
@@ -80,7 +85,9 @@ TEST_F(Capture, ForkedStreamsJoinAndReplayInOrder) {
   aclrtEvent fork, join;
   aclmdlRI graph = nullptr;
   ASSERT_EQ(aclrtCreateEvent(&fork), ACL_SUCCESS);
+  events_.Own(fork);
   ASSERT_EQ(aclrtCreateEvent(&join), ACL_SUCCESS);
+  events_.Own(join);
   ASSERT_EQ(aclmdlRICaptureBegin(a_, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_SUCCESS);
   Kernel(a_, "a1");
   ASSERT_EQ(aclrtRecordEvent(fork, a_), ACL_SUCCESS);
@@ -106,6 +113,7 @@ TEST_F(Capture, RefusalsHaveTheirCodes) {
   aclmdlRI graph = nullptr;
   aclrtEvent outside;
   ASSERT_EQ(aclrtCreateEvent(&outside), ACL_SUCCESS);
+  events_.Own(outside);
   ASSERT_EQ(aclrtRecordEvent(outside, b_), ACL_SUCCESS);
   EXPECT_EQ(aclmdlRICaptureEnd(a_, &graph), ACL_ERROR_RT_STREAM_NOT_CAPTURED);
   EXPECT_EQ(aclmdlRICaptureBegin(nullptr, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_ERROR_RT_PARAM_INVALID);

@@ -239,7 +239,8 @@ TEST(Hccl, TasksAreReportedInTheirPlanes) {
   EXPECT_EQ(r.Text(launches[0].itemId), "hcom_allReduce_");
   const auto ops = r.Compacts("hccl_op_info");
   ASSERT_EQ(ops.size(), 3u);
-  EXPECT_EQ(ops[0].data.hcclopInfo.count, 30u);
+  const uint64_t count = ops[0].data.hcclopInfo.count;  // unaligned in its packed record
+  EXPECT_EQ(count, 30u);
   EXPECT_EQ(ops[0].data.hcclopInfo.dataType, HCCL_DATA_TYPE_FP32);
   auto spans = r.Apis(MSPROF_REPORT_HCCL_NODE_LEVEL, "");
   const auto infos = r.Additionals("hccl_info");

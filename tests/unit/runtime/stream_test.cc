@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "acl/acl.h"
+#include "events.h"
 #include "npusim/npusim.h"
 #include "recorder.h"
 
@@ -28,6 +29,7 @@ class Stream : public testing::Test {
   }
   void TearDown() override {
     Recorder::Get().Stop();
+    events_.Clear();
     EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
   }
 
@@ -36,12 +38,15 @@ class Stream : public testing::Test {
   }
 
   aclrtStream a_ = nullptr, b_ = nullptr;
+  Events events_;
 };
 
 TEST_F(Stream, EventMakesAnotherStreamWait) {
   aclrtEvent after_a, after_b;
   ASSERT_EQ(aclrtCreateEvent(&after_a), ACL_SUCCESS);
+  events_.Own(after_a);
   ASSERT_EQ(aclrtCreateEvent(&after_b), ACL_SUCCESS);
+  events_.Own(after_b);
   Kernel(a_, 18'000'000);  // 10 ms
   ASSERT_EQ(aclrtRecordEvent(after_a, a_), ACL_SUCCESS);
   ASSERT_EQ(aclrtStreamWaitEvent(b_, after_a), ACL_SUCCESS);
@@ -60,6 +65,7 @@ TEST_F(Stream, EventMakesAnotherStreamWait) {
 TEST_F(Stream, AForkedChildIsToldThatTheDeviceIsNotItsOwnAndWaitsForNothing) {
   aclrtEvent event;
   ASSERT_EQ(aclrtCreateEvent(&event), ACL_SUCCESS);
+  events_.Own(event);
   Kernel(a_, 1'800'000'000);  // runs for a second, so beyond the fork
   ASSERT_EQ(aclrtRecordEvent(event, a_), ACL_SUCCESS);
   const pid_t child = fork();
@@ -86,7 +92,10 @@ TEST_F(Stream, AForkedChildIsToldThatTheDeviceIsNotItsOwnAndWaitsForNothing) {
 
 TEST_F(Stream, ElapsedTimeIsDeviceTimeAndFollowsTheWork) {
   aclrtEvent e[3];
-  for (auto& x : e) ASSERT_EQ(aclrtCreateEvent(&x), ACL_SUCCESS);
+  for (auto& x : e) {
+    ASSERT_EQ(aclrtCreateEvent(&x), ACL_SUCCESS);
+    events_.Own(x);
+  }
   Kernel(a_, 360'000'000);  // 0.2 s, so that all is queued before the first event
   ASSERT_EQ(aclrtRecordEvent(e[0], a_), ACL_SUCCESS);
   Kernel(a_, 9'000'000);
@@ -122,6 +131,7 @@ TEST_F(Stream, TimeoutAndQueryTellOfABusyStream) {
 TEST_F(Stream, WaitingForAnEventNeverRecordedPasses) {
   aclrtEvent e;
   ASSERT_EQ(aclrtCreateEvent(&e), ACL_SUCCESS);
+  events_.Own(e);
   EXPECT_EQ(aclrtStreamWaitEvent(a_, e), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStream(a_), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeEvent(e), ACL_SUCCESS);
@@ -131,7 +141,9 @@ TEST_F(Stream, RefusalsHaveTheirCodes) {
   aclrtEvent untimed, unrecorded;
   float ms;
   ASSERT_EQ(aclrtCreateEventWithFlag(&untimed, ACL_EVENT_SYNC), ACL_SUCCESS);
+  events_.Own(untimed);
   ASSERT_EQ(aclrtCreateEvent(&unrecorded), ACL_SUCCESS);
+  events_.Own(unrecorded);
   EXPECT_EQ(aclrtEventElapsedTime(&ms, unrecorded, unrecorded), ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID);
   EXPECT_EQ(aclrtEventElapsedTime(&ms, untimed, unrecorded), ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID);
   EXPECT_EQ(aclrtCreateEventWithFlag(&untimed, 0x100), ACL_ERROR_INVALID_PARAM);
