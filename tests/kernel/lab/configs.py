@@ -15,6 +15,14 @@ CONFIGS = {
         "kernel": "debian", "accel": MULTI, "limit": 240,
         "boots": [["load", "conformance"], ["observe"]],
     },
+    "npu": {
+        "about": "the NPU itself, one of them in a hot-plug slot, without the module",
+        "kernel": "debian", "accel": MULTI, "limit": 240, "devices": 1,
+        # The slot tells the kernel itself, as real ones do; otherwise ACPI would, and of agreed removals only.
+        "qemu": ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
+                 "-device", "pcie-root-port,id=slot1,chassis=1,slot=1", "-device", "refnpu,index=1,id=npu1,bus=slot1"],
+        "boots": [["port", "device"]],
+    },
     "icount": {
         "about": "one CPU whose time counts instructions: rates and losses",
         "kernel": "debian", "accel": ICOUNT, "limit": 240, "patience": 20,
@@ -46,7 +54,7 @@ CONFIGS = {
 }
 
 # `debug` is reported as skipped, with the reason, where there is no such kernel.
-DEFAULT = ["debian", "icount", "swiotlb", "iommu", "pm", "debug"]
+DEFAULT = ["npu", "debian", "icount", "swiotlb", "iommu", "pm", "debug"]
 
 # Builds without a boot.
 BUILDS = {

@@ -11,6 +11,8 @@ class Suite:
 
 
 SUITES = {
+    "device": Suite("python3 -B {here}/suites/device.py", 60, "the NPU on the bus, without a driver"),
+    "port": Suite("{build}/tests/npusim_port_guest", 60, "the simulated runtime's way to the NPUs"),
     "load": Suite("{here}/suites/load.sh {module}", 30, "the module loads, goes and comes back"),
     "conformance": Suite("NPUPROF_DEVICE=kernel {build}/tests/npuprof_conformance", 180,
                          "the contract on /dev/npuprof<N>"),

@@ -102,7 +102,7 @@ static PCIDevice *slot_of(RefNpu *s)
 static void tell_slot(RefNpu *s, bool present)
 {
 	PCIDevice *port = slot_of(s);
-	uint16_t control, status;
+	uint16_t status;
 	uint8_t *express;
 
 	if (!port)
@@ -115,11 +115,12 @@ static void tell_slot(RefNpu *s, bool present)
 		pci_word_test_and_set_mask(express + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_DLLLA);
 	else
 		pci_word_test_and_clear_mask(express + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_DLLLA);
-	control = pci_get_word(express + PCI_EXP_SLTCTL);
-	if (!(control & PCI_EXP_SLTCTL_HPIE) || !(control & PCI_EXP_SLTCTL_PDCE) ||
-	    port->exp.hpev_notified)
+	/*
+	 * Linux asks for changes of the link rather than of presence where there is an attention
+	 * button, but this port cannot keep that bit; the event's name in the status is enough for it.
+	 */
+	if (!(pci_get_word(express + PCI_EXP_SLTCTL) & PCI_EXP_SLTCTL_HPIE))
 		return;
-	port->exp.hpev_notified = true;
 	if (msix_enabled(port))
 		msix_notify(port, pcie_cap_flags_get_vector(port));
 	else if (msi_enabled(port))
