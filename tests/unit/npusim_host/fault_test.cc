@@ -51,6 +51,20 @@ TEST_P(StallDrain, KeptPlusLostIsWhatTheDeviceProduced) {
   EXPECT_EQ(gaps[static_cast<uint32_t>(pmu)], 1000u - 128);
 }
 
+TEST(Faults, LossThatGoesOnDoesNotInterruptForEachRecord) {
+  Settings settings;
+  settings.faults.stall_drain = true;
+  ScopedHost host{settings};
+  Profiler profiler;
+  profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, NPUPROF_RING_DEVICE_PATH));
+  profiler.Add(PmuRing(64, NPUPROF_RING_DEVICE_PATH));
+  profiler.Start();
+  RunTasks(*host, 5000);  // six and a half milliseconds of the device, two looks at the queues in each
+  profiler.Stop();
+  EXPECT_EQ(profiler.Stats().lost_records, 10'000u - 64 + 5000 - 64);
+  EXPECT_LT(profiler.Stats().interrupts, 500u);
+}
+
 TEST(Faults, DroppedInterruptLosesExactlyWhatTheModelLost) {
   Settings settings;
   settings.faults.drop_irq = 1;

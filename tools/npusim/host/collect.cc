@@ -48,7 +48,9 @@ void Driver::HandleInterrupts(uint64_t now_ns) {
   if (status & REFNPU_INT_QUEUE) {
     // Which queue it was does not matter: all of a session are looked at together, in the same service.
     for (Session* session : sessions_) {
-      if (session->poll_ns != NPC_TIME_NEVER) session->poll_ns = now_ns;
+      // A queue without credit interrupts anew with the first record that is dropped after each look at it.
+      if (session->poll_ns != NPC_TIME_NEVER)
+        session->poll_ns = std::min(session->poll_ns, std::max(now_ns, session->polled_ns + kPollMinNs));
     }
   }
 }
@@ -143,6 +145,7 @@ void Driver::PollQueues(Session& session, uint64_t now_ns) {
   }
   session.poll_interval_ns = progress ? kPollMinNs : std::min(session.poll_interval_ns * 2, kPollMaxNs);
   session.poll_ns = now_ns + session.poll_interval_ns;
+  session.polled_ns = now_ns;
 }
 
 void Driver::ReadCore(uint32_t core, uint32_t counters, npc_core_reading* reading) {

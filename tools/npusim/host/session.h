@@ -112,6 +112,7 @@ class Session {
   std::vector<SampleGroup> groups;
   uint64_t poll_ns = NPC_TIME_NEVER;  // when device-written rings are looked at
   uint64_t poll_interval_ns = 0;
+  uint64_t polled_ns = 0;  // when they were looked at last
   uint64_t clock_event_ns = NPC_TIME_NEVER;
 
  private:
