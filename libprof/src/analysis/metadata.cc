@@ -56,6 +56,11 @@ std::optional<uint64_t> MegahertzToHertz(std::string_view text) {
 
 std::string ReadTextFile(const std::filesystem::path& root, const std::string& name, size_t limit) {
   const auto path = root / name;
+  std::error_code missing;
+  if (std::filesystem::exists(path, missing) && !std::filesystem::is_regular_file(path, missing)) {
+    throw Error(
+        fmt::format("{} is no regular file", path.string()));  // a pipe would be waited for without end
+  }
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
   if (!file) throw Error(fmt::format("{} cannot be read: {}", path.string(), std::strerror(errno)));
   std::string text;

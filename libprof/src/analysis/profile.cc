@@ -38,7 +38,9 @@ std::vector<std::pair<int, std::string>> DeviceDirectories(const fs::path& root)
     std::error_code ignored;
     if (!name.starts_with("device_") || !it->is_directory(ignored)) continue;
     const auto id = ParseUnsigned(std::string_view(name).substr(7));
-    if (id && *id < 4096) out.emplace_back(static_cast<int>(*id), name);
+    // "device_00" is a copy somebody made, not device 0 once more.
+    if (id && *id < 4096 && name == "device_" + std::to_string(*id))
+      out.emplace_back(static_cast<int>(*id), name);
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -156,6 +156,21 @@ TEST(Command, AManifestWithValuesOfWrongTypesIsNamed) {
   }
 }
 
+TEST(Command, AStrayCopyOfADeviceOrAPipeForAFileIsNotRead) {
+  Scratch scratch;
+  std::filesystem::copy(kGoldenMin, scratch.path() / "copy", std::filesystem::copy_options::recursive);
+  const std::filesystem::path prof = scratch.path() / "copy/PROF_000001_20260101000000123_00012345ABCDEFGH";
+  std::filesystem::copy(prof / "device_0", prof / "device_00", std::filesystem::copy_options::recursive);
+  const Finished once = Shell(scratch, kNpuprof + " export --json " + prof.string());
+  ASSERT_EQ(once.status, 0) << once.err;
+  EXPECT_EQ(nlohmann::json::parse(once.out)["devices"].size(), 1u);
+  std::filesystem::remove(prof / "host/start_info");
+  const Finished pipe = Shell(scratch, "mkfifo " + (prof / "host/start_info").string() + " && timeout 20 " +
+                                           kNpuprof + " export --json " + prof.string());
+  ASSERT_EQ(pipe.status, 0) << pipe.err;
+  EXPECT_NE(pipe.out.find("start_info is no regular file"), std::string::npos) << pipe.out;
+}
+
 TEST(Command, ListOfADirectoryWithoutProfilesSaysSo) {
   Scratch scratch;
   const Finished run = Shell(scratch, kNpuprof + " list " + scratch.path().string());
