@@ -42,6 +42,7 @@ static void npuprof_gone_work(struct work_struct *work)
 {
 	struct npuprof_device *npu = container_of(work, struct npuprof_device, gone_work);
 
+	dev_err(&npu->dev, "the device no longer answers\n");
 	mutex_lock(&npu->mutex);
 	npuprof_sessions_remove(npu, false);
 	mutex_unlock(&npu->mutex);
@@ -54,7 +55,7 @@ static void npuprof_gone_work(struct work_struct *work)
  * @ops: operations of its driver
  *
  * Return: 0, or a negative errno, and then the driver still owns the memory. After success the
- * structure is freed through @ops->release by put_device(&npu->dev).
+ * structure is freed through @ops->release by npuprof_device_put().
  */
 int npuprof_device_init(struct npuprof_device *npu, struct device *parent,
 			const struct npuprof_pmu_ops *ops)
@@ -133,6 +134,17 @@ void npuprof_device_del(struct npuprof_device *npu)
 	cancel_work_sync(&npu->gone_work);
 	/* The next device, perhaps the same again, may have the name at once. */
 	npuprof_free_id(npu);
+}
+
+/**
+ * npuprof_device_put() - the driver lets go of the structure
+ * @npu: initialised, and not added or deleted again
+ */
+void npuprof_device_put(struct npuprof_device *npu)
+{
+	/* A device that went missing before it was added. */
+	cancel_work_sync(&npu->gone_work);
+	put_device(&npu->dev);
 }
 
 /**

@@ -61,6 +61,7 @@ struct npuprof_account {
  * @lock: see above
  * @gone: the device is not there any more; set under both mutex and lock
  * @paused: the device is suspended or being reset; set under both mutex and lock
+ * @asleep: the device has no power, for want of sessions that count; under @lock
  * @window_owner: session that records tasks; under @lock like the next two
  * @channel_owner: session that samples a unit, by channel
  * @core_owner: session that samples a core, by number, matrix cores first
@@ -84,6 +85,7 @@ struct npuprof_device {
 	raw_spinlock_t lock; /* producers, owners, what interrupts see */
 	bool gone;
 	bool paused;
+	bool asleep;
 	struct npuprof_session *window_owner;
 	struct npuprof_session *channel_owner[NPUPROF_CHANNEL_COUNT];
 	struct npuprof_session **core_owner;
@@ -99,6 +101,7 @@ int npuprof_device_init(struct npuprof_device *npu, struct device *parent,
 			const struct npuprof_pmu_ops *ops);
 int npuprof_device_add(struct npuprof_device *npu);
 void npuprof_device_del(struct npuprof_device *npu);
+void npuprof_device_put(struct npuprof_device *npu);
 void npuprof_device_lost(struct npuprof_device *npu);
 void npuprof_device_pause(struct npuprof_device *npu);
 void npuprof_device_resume(struct npuprof_device *npu);
@@ -107,6 +110,13 @@ void npuprof_device_resume(struct npuprof_device *npu);
 static inline unsigned int npuprof_number(const struct npuprof_device *npu)
 {
 	return MINOR(npu->dev.devt);
+}
+
+/* Whether interrupts and timers may touch registers. */
+static inline bool npuprof_awake(const struct npuprof_device *npu)
+{
+	lockdep_assert_held(&npu->lock);
+	return !npu->gone && !npu->paused && !npu->asleep;
 }
 
 static inline unsigned int npuprof_cores(const struct npuprof_device *npu)

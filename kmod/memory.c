@@ -50,7 +50,9 @@ int npuprof_pages_alloc(struct npuprof_pages *pages, u64 bytes)
 			err = -EINTR;
 			goto fail;
 		}
-		page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+		/* A ring that does not fit is refused; nobody is killed for it. */
+		page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN |
+				  __GFP_RETRY_MAYFAIL);
 		if (!page)
 			goto fail;
 		pages->pages[pages->count++] = page;

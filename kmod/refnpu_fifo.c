@@ -267,7 +267,7 @@ void refnpu_interrupt(struct refnpu *refnpu)
 	u32 status;
 
 	flags = npuprof_lock(npu);
-	if (npu->gone || npu->paused || refnpu_dead(refnpu))
+	if (!npuprof_awake(npu) || refnpu_dead(refnpu))
 		goto out;
 	begin = ktime_get_ns();
 	account = refnpu_account(refnpu);
@@ -304,7 +304,7 @@ enum hrtimer_restart refnpu_service_timer(struct hrtimer *timer)
 
 	flags = npuprof_lock(npu);
 	refnpu->service_ns = NPC_TIME_NEVER;
-	if (!npu->gone && !npu->paused && !refnpu_dead(refnpu)) {
+	if (npuprof_awake(npu) && !refnpu_dead(refnpu)) {
 		now = ktime_get_ns();
 		if (now >= refnpu->watchdog_ns) {
 			refnpu->watchdog_ns = now + REFNPU_WATCHDOG_NS;

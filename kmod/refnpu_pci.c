@@ -172,7 +172,7 @@ static int refnpu_request_irqs(struct refnpu *refnpu, struct pci_dev *pdev)
 
 static void refnpu_put(void *refnpu)
 {
-	put_device(&((struct refnpu *)refnpu)->npu.dev);
+	npuprof_device_put(&((struct refnpu *)refnpu)->npu);
 }
 
 static struct refnpu *refnpu_alloc(struct pci_dev *pdev)
@@ -280,7 +280,36 @@ static int refnpu_resume(struct device *dev)
 	return 0;
 }
 
-static DEFINE_SIMPLE_DEV_PM_OPS(refnpu_pm, refnpu_suspend, refnpu_resume);
+/*
+ * Nobody counts. An interrupt that is still on its way must not take a sleeping device for a
+ * missing one.
+ */
+static void refnpu_set_asleep(struct device *dev, bool asleep)
+{
+	struct refnpu *refnpu = dev_get_drvdata(dev);
+	unsigned long flags;
+
+	flags = npuprof_lock(&refnpu->npu);
+	refnpu->npu.asleep = asleep;
+	npuprof_unlock(&refnpu->npu, flags);
+}
+
+static int refnpu_runtime_suspend(struct device *dev)
+{
+	refnpu_set_asleep(dev, true);
+	return 0;
+}
+
+static int refnpu_runtime_resume(struct device *dev)
+{
+	refnpu_set_asleep(dev, false);
+	return 0;
+}
+
+static const struct dev_pm_ops refnpu_pm = {
+	SYSTEM_SLEEP_PM_OPS(refnpu_suspend, refnpu_resume)
+	RUNTIME_PM_OPS(refnpu_runtime_suspend, refnpu_runtime_resume, NULL)
+};
 
 static void refnpu_reset_prepare(struct pci_dev *pdev)
 {
@@ -309,7 +338,7 @@ static struct pci_driver refnpu_driver = {
 	.probe = refnpu_probe,
 	.remove = refnpu_remove,
 	.err_handler = &refnpu_errors,
-	.driver.pm = pm_sleep_ptr(&refnpu_pm),
+	.driver.pm = pm_ptr(&refnpu_pm),
 };
 
 /**

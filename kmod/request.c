@@ -265,6 +265,7 @@ int npuprof_session_start(struct npuprof_session *session, struct npuprof_contro
 	err = npu->ops->arm(session, false);
 	if (err) {
 		npu->ops->disarm(session);
+		npuprof_sampler_free(session);
 		return err;
 	}
 	/*
