@@ -79,6 +79,17 @@ class Profile:
         with open(os.path.join(path, "npuprof", "manifest.json"), encoding="utf-8") as f:
             self.manifest = json.load(f)
 
+    def metadata(self, name):
+        """A metadata file of the public format, by its path inside the directory."""
+        with open(os.path.join(self.path, name), encoding="utf-8") as f:
+            return json.load(f)
+
+    def left_by_analysis(self):
+        """What only an analysis leaves in a directory. A reader that finds it takes it for its own earlier work and does
+        not read the records again."""
+        return sorted(path for path in glob.glob(os.path.join(self.path, "**"), recursive=True)
+                      if path.endswith((".complete", ".db", "/sqlite")))
+
     def validate(self, allowed=()):
         report = validate(self.path)
         report.without(set(allowed))
@@ -162,7 +173,8 @@ class ClientTest(unittest.TestCase):
         return {"NPUPROF_DRAIN": path}
 
     def assert_readable(self, profile, allowed=()):
-        """The validator finds nothing."""
+        """The validator finds nothing, and nothing pretends to have been read already."""
+        self.assertEqual([], profile.left_by_analysis())
         report = profile.validate(allowed)
         self.assertEqual([], list(report.lines()))
         return report.counts

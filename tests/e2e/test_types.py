@@ -29,6 +29,9 @@ class DataTypes(ClientTest):
             with self.subTest(name):
                 model, profile = self.workload(self.fresh(name), "tasks=10", f"metrics={number}")
                 self.assert_whole(model, profile)
+                sample = profile.metadata("device_0/sample.json")
+                # Cube cores count the extended list of pipes, and only they know it.
+                self.assertEqual((name, name.removesuffix("Exct")), (sample["ai_core_metrics"], sample["aiv_metrics"]))
 
     def test_host_samples(self):
         _, profile = self.workload(self.fresh("host"), "tasks=200", "cycles=1800000", "set=8:cpu,mem")
