@@ -19,6 +19,9 @@
 /* How long a lost interrupt stays unnoticed. */
 #define REFNPU_WATCHDOG_NS	(100ULL * NSEC_PER_MSEC)
 
+/* After how long without records the next one of a queue shall interrupt. */
+#define REFNPU_QUIET_NS		(4ULL * NSEC_PER_MSEC)
+
 /**
  * struct refnpu_fifo - a FIFO that the driver empties: four of the task scheduler and one per core
  * @node: in refnpu.busy_fifos while in use
@@ -59,7 +62,7 @@ struct refnpu_fifo {
  * @credit: what the device may write
  * @returned: records whose slots the device has back; @credit.limit - slots once a renewal is
  *	written
- * @wake: PRODUCER at which the device interrupts
+ * @wake: PRODUCER at which the device interrupts, 0 for none
  * @dropped: of the device's count of dropped records, how many are accounted for
  * @suspect: credit that was in force at some time since the last look; only a device that has
  *	come so far can have dropped records

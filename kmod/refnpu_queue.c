@@ -102,8 +102,8 @@ static void refnpu_queue_program(struct refnpu *refnpu, struct npuprof_ring *rin
 		       queue->credit.limit);
 	refnpu_write64(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_PERIOD_NS),
 		       config->period_ns);
-	refnpu_write32(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_CTRL), REFNPU_QUEUE_ENABLE);
 	refnpu_write64(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_WAKE), queue->wake);
+	refnpu_write32(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_CTRL), REFNPU_QUEUE_ENABLE);
 }
 
 /**
@@ -131,7 +131,7 @@ int refnpu_queue_arm(struct npuprof_ring *ring)
 	__set_bit(index, refnpu->queues);
 	queue->index = index;
 	queue->dropped = 0;
-	queue->wake = 1;
+	queue->wake = 0;
 	queue->returned = 0;
 	npc_credit_init(&queue->credit, &ring->producer, 0);
 	queue->suspect = queue->credit.limit;
@@ -229,7 +229,7 @@ static bool refnpu_queue_look(struct refnpu *refnpu, struct npuprof_ring *ring, 
 	struct npc_ring *producer = &ring->producer;
 	u64 before = producer->head;
 	u64 limit = queue->credit.limit;
-	bool renewed, progress;
+	bool renewed;
 	unsigned long flags;
 	u64 head;
 
@@ -253,7 +253,6 @@ static bool refnpu_queue_look(struct refnpu *refnpu, struct npuprof_ring *ring, 
 	npuprof_ring_touch(ring, ktime_get_ns());
 	npuprof_unlock(&refnpu->npu, flags);
 
-	progress = renewed || producer->head != before;
 	if (renewed) {
 		u64 returned = queue->credit.limit - ring->config.slots;
 
@@ -263,13 +262,28 @@ static bool refnpu_queue_look(struct refnpu *refnpu, struct npuprof_ring *ring, 
 			       REFNPU_QUEUE(queue->index, REFNPU_QUEUE_CREDIT),
 			       queue->credit.limit);
 	}
-	/* When nothing moves, the next record interrupts; until then nobody needs to look often. */
-	if (!progress && queue->wake != producer->head + 1) {
-		queue->wake = producer->head + 1;
-		refnpu_write64(refnpu, account, REFNPU_QUEUE(queue->index, REFNPU_QUEUE_WAKE),
-			       queue->wake);
+	return renewed || producer->head != before;
+}
+
+/*
+ * Nothing has moved for a while: the next record of a task interrupts, so that until then nobody needs to
+ * look often. Samples come when their period says, and as many interrupts as samples would help nobody.
+ */
+static void refnpu_ask_to_wake(struct refnpu *refnpu, struct npuprof_session *session)
+{
+	unsigned int i;
+
+	for (i = 1; i < session->ring_count; i++) {
+		struct npuprof_ring *ring = session->rings[i];
+		struct refnpu_queue *queue = refnpu_queue(ring);
+		u64 next = ring->producer.head + 1;
+
+		if (!queue->on || queue->wake == next || npc_channel_sampled(ring->config.channel))
+			continue;
+		queue->wake = next;
+		refnpu_write64(refnpu, &session->account,
+			       REFNPU_QUEUE(queue->index, REFNPU_QUEUE_WAKE), next);
 	}
-	return progress;
 }
 
 /**
@@ -297,6 +311,8 @@ u64 refnpu_poll(struct npuprof_session *session)
 	session->poll_interval_ns = progress ? NPUPROF_POLL_MIN_NS :
 					       min(session->poll_interval_ns * 2,
 						   NPUPROF_POLL_MAX_NS);
+	if (session->poll_interval_ns >= REFNPU_QUIET_NS)
+		refnpu_ask_to_wake(refnpu, session);
 	return session->poll_interval_ns;
 }
 

@@ -175,7 +175,8 @@ static enum hrtimer_restart npuprof_poll_timer(struct hrtimer *timer)
 	flags = npuprof_lock(npu);
 	now = ktime_get_ns();
 	/* However many rings there are and however often they interrupt, others get the CPU too. */
-	session->poll_rest_ns = now + (now - begin) * NPUPROF_PAUSE_RATIO;
+	session->poll_rest_ns = max(now + (now - begin) * NPUPROF_PAUSE_RATIO,
+				    begin + NPUPROF_POLL_MIN_NS);
 	if (next && session->timers_on)
 		hrtimer_start(timer, ns_to_ktime(max(now + next, session->poll_rest_ns)),
 			      HRTIMER_MODE_ABS_SOFT);
