@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel tests in a virtual machine.
 
-usage: lab.py [--build DIR] [--filter TEXT] [--list] [--show-since FILE] [CONFIG...]
+usage: lab.py [--build DIR] [--filter TEXT] [--list] [--check] [--show-since FILE] [CONFIG...]
 
 Fetches Debian's kernel, builds the module and the NPU for QEMU, boots each configuration and runs its suites.
-Without CONFIG the usual ones. Leaves a report in build/lab/CONFIG: report.txt, report.json, report.xml.
+Without CONFIG the usual ones. --check looks at the command line alone, --show-since sums up the reports newer than FILE.
+Leaves a report in build/lab/CONFIG: report.txt, report.json, report.xml.
 Exit code: 0 all passed, 1 something failed, 77 nothing failed but whole configurations could not run here.
 """
 
@@ -112,12 +113,16 @@ def run_config(name, args, work):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev lab", description="kernel tests in a virtual machine")
-    parser.add_argument("configs", nargs="*", metavar="CONFIG", help=", ".join([*CONFIGS, *BUILDS]))
-    parser.add_argument("--build", default=os.path.join(TREE, "build", "release"), help="build tree with the programs")
+    parser = argparse.ArgumentParser(prog="./dev lab", description="kernel tests in a virtual machine",
+                                     allow_abbrev=False)
+    parser.add_argument("configs", nargs="*", metavar="CONFIG",
+                        help=f"{', '.join([*CONFIGS, *BUILDS])} (default: {', '.join(DEFAULT)})")
+    # Of no use through ./dev, which sets it.
+    parser.add_argument("--build", default=os.path.join(TREE, "build", "release"), help=argparse.SUPPRESS)
     parser.add_argument("--filter", help="only tests whose name contains this, or one of several joined by commas")
     parser.add_argument("--list", action="store_true", help="say what the configurations are")
-    parser.add_argument("--show-since", metavar="FILE", help="run nothing; sum up the reports newer than FILE")
+    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--show-since", metavar="FILE", help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
     work = os.path.join(TREE, "build", "lab")
@@ -126,11 +131,14 @@ def main():
         return 0
     if args.list:
         for name, config in {**CONFIGS, **BUILDS}.items():
-            print(f"{name:<10} {config['about']}")
+            print(f"{'*' if name in DEFAULT else ' '} {name:<10} {config['about']}")
+        print("* is run if none is named")
         return 0
     for name in args.configs:
         if name not in CONFIGS and name not in BUILDS:
             parser.error(f"there is no configuration '{name}'; there are {', '.join([*CONFIGS, *BUILDS])}")
+    if args.check:
+        return 0
     # So that a boot in progress ends with the lab.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     os.makedirs(work, exist_ok=True)
