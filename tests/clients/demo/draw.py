@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections import Counter
+from decimal import Decimal
 from html import escape
 
 WIDTH = 900
@@ -53,9 +54,11 @@ def timeline(tables, types, colours, top):
     names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
     labels = {e["pid"]: e["args"].get("labels", "") for e in events if e["ph"] == "M" and e["name"] == "process_labels"}
     spans = [e for e in events if e["ph"] == "X"]
-    base = min(float(e["ts"]) for e in spans)
+    # A float has no room for microseconds since 1970 and a fraction; one for the time since the first event has.
+    base = min(Decimal(e["ts"]) for e in spans)
     for e in spans:
-        e["start"], e["end"] = float(e["ts"]) - base, float(e["ts"]) - base + float(e["dur"])
+        e["start"] = float(Decimal(e["ts"]) - base)
+        e["end"] = e["start"] + float(e["dur"])
     runs = sorted((e for e in spans if e["name"].endswith("aclmdlExecute") or e["name"].endswith("ModelExecute")),
                   key=lambda e: e["start"])
     chosen = runs[len(runs) // 2]
