@@ -10,6 +10,8 @@
 #include <optional>
 #include <set>
 
+#include "base/data_types.h"
+#include "metrics/metrics.h"
 #include "npuprof/error.h"
 
 namespace npuprof::cli {
@@ -79,6 +81,11 @@ uint64_t ParseDataTypes(std::string_view list) {
     }
   }
   if (mask == 0) throw Error("the data types select nothing; name at least one", kUsage);
+  if (const uint64_t unknown = mask & ~kKnownDataTypes) {
+    throw Error(fmt::format("'{}' has bits that are no data type ({:#x}); allowed are those of {:#x}", list,
+                            unknown, kKnownDataTypes & ~kAicpuModel),
+                kUsage);
+  }
   return mask;
 }
 
@@ -93,11 +100,12 @@ std::string DataTypeNames(uint64_t mask) {
 }
 
 const std::vector<std::string>& MetricGroups() {
-  static const std::vector<std::string> groups = {
-      "ArithmeticUtilization", "PipeUtilization", "Memory",  "MemoryL0",
-      "ResourceConflictRatio", "MemoryUB",        "L2Cache", "PipelineExecuteUtilization",
-      "MemoryAccess"};
-  return groups;
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> of_chip;
+    for (const MetricGroup& group : A2().groups) of_chip.push_back(group.name);
+    return of_chip;
+  }();
+  return names;
 }
 
 std::string ParseMetricGroup(std::string_view name) {

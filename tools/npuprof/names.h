@@ -30,7 +30,7 @@ uint64_t ParseDataTypes(std::string_view list);
 /** "acl-api,task-time" for 0x3; bits without a name are appended in hexadecimal. */
 std::string DataTypeNames(uint64_t mask);
 
-/** Names of the metric groups as aclprof spells them; the index is the value of aclprofAicoreMetrics. */
+/** Names of the metric groups that the chip can count, as aclprof spells them. */
 const std::vector<std::string>& MetricGroups();
 
 /** The spelling of MetricGroups() for @p name in any case. @throws Error (usage) naming the groups */

@@ -58,11 +58,11 @@ fs::path PrepareOutput(const std::string& name) {
 void Report(const std::vector<Found>& all, const fs::path& output) {
   const bool colour = WantsColour(stderr);
   if (all.empty()) {
-    fmt::print(stderr,
-               "{} no PROF_* directory was written to '{}': the program never opened a device through "
-               "libascendcl with "
-               "libaclprof\n",
-               Paint("npuprof:", Style::kWarn, colour), output.string());
+    fmt::print(
+        stderr,
+        "{} no PROF_* directory was written to '{}': a line of the program above says why profiling was "
+        "refused, or it never opened a device through libascendcl with libaclprof\n",
+        Paint("npuprof:", Style::kWarn, colour), output.string());
     return;
   }
   const bool simulated = std::any_of(all.begin(), all.end(),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "acl/acl_prof.h"
+#include "base/data_types.h"
 #include "session/result.h"
 
 /// What to collect on which devices. The layout is that of the published library, whose internals some tools read.
@@ -22,10 +23,6 @@ namespace npuprof {
 /// Stands for the host in device lists.
 inline constexpr uint32_t kHostDevice = 64;
 inline constexpr uint32_t kMaxDevices = 64;
-/// Always set in a configuration, so that data types are never 0.
-inline constexpr uint64_t kAicpuModel = 0x4000000000000000;
-/// All bits that a session accepts.
-inline constexpr uint64_t kKnownDataTypes = 0x4000000C0100FBFF;
 /// Any of these wants task times.
 inline constexpr uint64_t kTaskTimes =
     ACL_PROF_TASK_TIME | ACL_PROF_TASK_TIME_L0 | ACL_PROF_TASK_TIME_L2 | ACL_PROF_TASK_TIME_L3;

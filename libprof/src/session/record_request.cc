@@ -69,7 +69,9 @@ Result ReadRecordRequest(std::optional<RecordRequest>* out) {
     } else if (const MetricGroup* group = A2().Find(std::string_view(*text))) {
       request.wanted.metrics = group->id;
     } else {
-      return Refuse("NPUPROF_RECORD_METRICS", *text, "the name or number of a counter group");
+      std::string names;
+      for (const MetricGroup& known : A2().groups) names += (names.empty() ? "" : ", ") + known.name;
+      return Refuse("NPUPROF_RECORD_METRICS", *text, "a number of aclprofAicoreMetrics or one of " + names);
     }
   }
   if (const auto text = Variable("NPUPROF_RECORD_DEVICES")) {

@@ -147,6 +147,14 @@ TEST_F(RecordRequestTest, DefaultsAndAllVariables) {
   EXPECT_TRUE(request_->settings.Has(ACL_PROF_HOST_SYS, "cpu"));
 }
 
+TEST_F(RecordRequestTest, AnUnknownGroupIsNamedWithTheKnownOnes) {
+  Set("DIR", "/tmp/out");
+  Set("METRICS", "PipelineExecuteUtilization");
+  const Result result = Read();
+  EXPECT_NE(result.text.find("'PipelineExecuteUtilization'"), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find("ArithmeticUtilization, PipeUtilization"), std::string::npos) << result.text;
+}
+
 TEST_F(RecordRequestTest, WhatIsNotUnderstoodIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"TYPES", "x"},      {"TYPES", "0x7z"}, {"TYPES", "0x10000"}, {"METRICS", "Z"},
