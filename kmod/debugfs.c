@@ -112,6 +112,7 @@ static int account_show(struct seq_file *m, void *unused)
 
 	mutex_lock(&npu->mutex);
 	npuprof_show_account(m, "driver", &npu->self);
+	npuprof_show_account(m, "perf", &npu->perf.account);
 	list_for_each_entry(session, &npu->sessions, node) {
 		snprintf(who, sizeof(who), "session %u", session->id);
 		npuprof_show_account(m, who, &session->account);
@@ -126,15 +127,15 @@ static u32 npuprof_session_number(const struct npuprof_session *session)
 	return session ? session->id : 0;
 }
 
-/* Which session has what; 0 is nobody. */
+/* Which session has what, and how many events of perf; 0 is nobody. */
 static int claims_show(struct seq_file *m, void *unused)
 {
 	struct npuprof_device *npu = m->private;
-	u32 window, channels[NPUPROF_CHANNEL_COUNT];
+	u32 window, channels[NPUPROF_CHANNEL_COUNT], events[NPUPROF_CHANNEL_COUNT];
 	unsigned int cores = npuprof_cores(npu);
 	unsigned long flags;
 	unsigned int i;
-	u32 owner;
+	u32 owner, users;
 
 	/* Sessions are freed under the mutex, so their numbers are good while it is held. */
 	mutex_lock(&npu->mutex);
@@ -142,17 +143,20 @@ static int claims_show(struct seq_file *m, void *unused)
 	window = npuprof_session_number(npu->window_owner);
 	for (i = 0; i < NPUPROF_CHANNEL_COUNT; i++)
 		channels[i] = npuprof_session_number(npu->channel_owner[i]);
+	memcpy(events, npu->perf.units, sizeof(events));
 	npuprof_unlock(npu, flags);
 	seq_printf(m, "window session=%u\n", window);
 	for (i = 0; i < NPUPROF_CHANNEL_COUNT; i++)
-		if (channels[i])
-			seq_printf(m, "channel %u session=%u\n", i, channels[i]);
+		if (channels[i] || events[i])
+			seq_printf(m, "channel %u session=%u perf=%u\n", i, channels[i],
+				   events[i]);
 	for (i = 0; i < cores; i++) {
 		flags = npuprof_lock(npu);
 		owner = npuprof_session_number(npu->core_owner[i]);
+		users = npu->perf.cores[i].users;
 		npuprof_unlock(npu, flags);
-		if (owner)
-			seq_printf(m, "core %u session=%u\n", i, owner);
+		if (owner || users)
+			seq_printf(m, "core %u session=%u perf=%u\n", i, owner, users);
 	}
 	mutex_unlock(&npu->mutex);
 	return 0;

@@ -34,6 +34,7 @@ static void npuprof_device_release(struct device *dev)
 	npuprof_free_id(npu);
 	put_device(dev->parent);
 	kfree(npu->core_owner);
+	kfree(npu->perf.cores);
 	mutex_destroy(&npu->mutex);
 	npu->ops->release(npu);
 }
@@ -45,6 +46,7 @@ static void npuprof_gone_work(struct work_struct *work)
 	dev_err(&npu->dev, "the device no longer answers\n");
 	mutex_lock(&npu->mutex);
 	npuprof_sessions_remove(npu, false);
+	npuprof_perf_remove(npu);
 	mutex_unlock(&npu->mutex);
 }
 
@@ -105,6 +107,9 @@ int npuprof_device_add(struct npuprof_device *npu)
 					 (u64)totalram_pages() / 2 << PAGE_SHIFT);
 	npu->caps.record_formats = NPUPROF_RECORDS_VERSION;
 
+	err = npuprof_perf_prepare(npu);
+	if (err)
+		return err;
 	npu->dev.groups = npuprof_groups;
 	err = dev_set_name(&npu->dev, "npuprof%d", npu->id);
 	if (err)
@@ -112,9 +117,11 @@ int npuprof_device_add(struct npuprof_device *npu)
 	cdev_init(&npu->cdev, &npuprof_fops);
 	npu->cdev.owner = THIS_MODULE;
 	err = cdev_device_add(&npu->cdev, &npu->dev);
-	if (!err)
-		npuprof_debugfs_add(npu);
-	return err;
+	if (err)
+		return err;
+	npuprof_debugfs_add(npu);
+	npuprof_perf_attach(npu);
+	return 0;
 }
 
 /**
@@ -128,8 +135,11 @@ void npuprof_device_del(struct npuprof_device *npu)
 {
 	cdev_device_del(&npu->cdev, &npu->dev);
 	npuprof_debugfs_del(npu);
+	npuprof_perf_detach(npu);
 	mutex_lock(&npu->mutex);
+	npuprof_perf_pause(npu);
 	npuprof_sessions_remove(npu, true);
+	npuprof_perf_remove(npu);
 	mutex_unlock(&npu->mutex);
 	cancel_work_sync(&npu->gone_work);
 	/* The next device, perhaps the same again, may have the name at once. */
@@ -167,6 +177,7 @@ void npuprof_device_lost(struct npuprof_device *npu)
 void npuprof_device_pause(struct npuprof_device *npu)
 {
 	mutex_lock(&npu->mutex);
+	npuprof_perf_pause(npu);
 	npuprof_sessions_pause(npu);
 	mutex_unlock(&npu->mutex);
 }
@@ -181,5 +192,6 @@ void npuprof_device_resume(struct npuprof_device *npu)
 {
 	mutex_lock(&npu->mutex);
 	npuprof_sessions_resume(npu);
+	npuprof_perf_resume(npu);
 	mutex_unlock(&npu->mutex);
 }

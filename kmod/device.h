@@ -25,6 +25,7 @@
 
 #include "core/validate.h"
 #include "npuprof.h"
+#include "perf.h"
 #include "pmu.h"
 
 /*
@@ -33,20 +34,6 @@
  */
 #define NPUPROF_SLOT_NS		(50 * NSEC_PER_USEC)
 #define NPUPROF_PAUSE_RATIO	3
-
-/**
- * struct npuprof_account - what is done on behalf of a session, or of the driver itself
- * @interrupts: interrupts taken
- * @reads: register reads
- * @writes: register writes
- * @busy_ns: time spent in interrupts, timers and requests
- */
-struct npuprof_account {
-	atomic64_t interrupts;
-	atomic64_t reads;
-	atomic64_t writes;
-	atomic64_t busy_ns;
-};
 
 /**
  * struct npuprof_device - one NPU
@@ -71,6 +58,7 @@ struct npuprof_account {
  * @epoch: how often the device came back without its state; under @mutex
  * @last_session: number of the last session that was opened; under @mutex
  * @debugfs: directory of this device
+ * @perf: what perf has of this device
  */
 struct npuprof_device {
 	struct device dev;
@@ -95,6 +83,7 @@ struct npuprof_device {
 	u32 epoch;
 	u32 last_session;
 	struct dentry *debugfs;
+	struct npuprof_perf perf;
 };
 
 int npuprof_device_init(struct npuprof_device *npu, struct device *parent,

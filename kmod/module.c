@@ -6,6 +6,7 @@
 
 #include "compat.h"
 #include "module.h"
+#include "perf.h"
 
 bool npuprof_unprivileged;
 module_param_named(unprivileged, npuprof_unprivileged, bool, 0644);
@@ -33,12 +34,17 @@ static int __init npuprof_init(void)
 		goto no_class;
 	}
 	npuprof_debugfs_init();
+	err = npuprof_perf_init();
+	if (err)
+		goto no_perf;
 	err = refnpu_register();
 	if (err)
 		goto no_driver;
 	return 0;
 
 no_driver:
+	npuprof_perf_exit();
+no_perf:
 	npuprof_debugfs_exit();
 	class_destroy(npuprof_class);
 no_class:
@@ -50,6 +56,7 @@ module_init(npuprof_init);
 static void __exit npuprof_exit(void)
 {
 	refnpu_unregister();
+	npuprof_perf_exit();
 	npuprof_debugfs_exit();
 	class_destroy(npuprof_class);
 	unregister_chrdev_region(npuprof_devt, NPUPROF_DEVICES_MAX);

@@ -22,6 +22,7 @@ struct npuprof_device;
 struct npuprof_ring;
 struct npuprof_session;
 struct npuprof_group;
+struct npc_core_reading;
 
 /**
  * struct npuprof_pmu_ops - a driver for one kind of NPU
@@ -47,6 +48,13 @@ struct npuprof_group;
  *	worth it, and @sample then freezes those of its ring. lock
  * @sample: put one sample into @ring; @latched tells what @latch returned. lock
  * @clock: read the device clock on account of @session. lock
+ * @counts_per_cycle: fastest that any event of a core may count
+ * @core_enable: take a core into use for perf, with all counters at rest and overflows interrupting, or
+ *	let go of it. lock, like the next three
+ * @counter_set: let a counter count an event from a value on; event 0 is nothing
+ * @counters_read: read some counters of a core (bit k: counter k, NPUPROF_CYCLES: cycles) at one
+ *	instant. Returns false if the device is gone
+ * @unit_total: running total of an event of a unit, over all its parts. The same
  * @release: free the structure that embeds the npuprof_device, after its last user is gone
  */
 struct npuprof_pmu_ops {
@@ -65,6 +73,13 @@ struct npuprof_pmu_ops {
 	bool (*latch)(struct npuprof_group *group);
 	void (*sample)(struct npuprof_ring *ring, bool latched);
 	u64 (*clock)(struct npuprof_session *session);
+	unsigned int counts_per_cycle;
+	void (*core_enable)(struct npuprof_device *npu, unsigned int core, bool on);
+	void (*counter_set)(struct npuprof_device *npu, unsigned int core, unsigned int counter,
+			    u16 event, u64 value);
+	bool (*counters_read)(struct npuprof_device *npu, unsigned int core, u32 counters,
+			      struct npc_core_reading *reading);
+	bool (*unit_total)(struct npuprof_device *npu, u32 channel, u16 event, u64 *total);
 	void (*release)(struct npuprof_device *npu);
 };
 

@@ -16,6 +16,11 @@
 
 /* After the first entry of a FIFO interrupted, how long the driver lets more of them gather. */
 #define REFNPU_GATHER_NS	(1ULL * NSEC_PER_MSEC)
+/* All that the driver serves; enabled at the first use and left on. */
+#define REFNPU_INT_ALL		(REFNPU_INT_FIFO | REFNPU_INT_OVERFLOW | REFNPU_INT_QUEUE | \
+				 REFNPU_INT_BLOCK | REFNPU_INT_DRAINED)
+/* Fastest that any event of a core may count per cycle: a wide path in bytes. */
+#define REFNPU_COUNTS_PER_CYCLE	64
 /* How long a lost interrupt stays unnoticed. */
 #define REFNPU_WATCHDOG_NS	(100ULL * NSEC_PER_MSEC)
 
@@ -216,5 +221,13 @@ int refnpu_unit_arm(struct npuprof_ring *ring);
 u32 refnpu_sample_cost(struct npuprof_device *npu, const struct npuprof_add_ring *add);
 bool refnpu_latch(struct npuprof_group *group);
 void refnpu_sample(struct npuprof_ring *ring, bool latched);
+
+/* refnpu_perf.c */
+void refnpu_core_enable(struct npuprof_device *npu, unsigned int core, bool on);
+void refnpu_counter_set(struct npuprof_device *npu, unsigned int core, unsigned int counter,
+			u16 event, u64 value);
+bool refnpu_counters_read(struct npuprof_device *npu, unsigned int core, u32 counters,
+			  struct npc_core_reading *reading);
+bool refnpu_unit_total(struct npuprof_device *npu, u32 channel, u16 event, u64 *total);
 
 #endif /* NPUPROF_REFNPU_H */

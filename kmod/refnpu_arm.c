@@ -5,10 +5,6 @@
 
 #include "refnpu.h"
 
-#define REFNPU_ALL_INTERRUPTS                                                                  \
-	(REFNPU_INT_FIFO | REFNPU_INT_OVERFLOW | REFNPU_INT_QUEUE | REFNPU_INT_BLOCK |          \
-	 REFNPU_INT_DRAINED)
-
 /* What the task scheduler calls a channel; @enable is 0 for channels that are not its own. */
 struct refnpu_trace {
 	u32 enable;
@@ -101,7 +97,7 @@ static int refnpu_arm(struct npuprof_session *session, bool registers_only)
 	}
 	session->poll_interval_ns = NPUPROF_POLL_MIN_NS;
 	refnpu_fifos_start(refnpu);
-	refnpu_write32(refnpu, &session->account, REFNPU_INT_ENABLE, REFNPU_ALL_INTERRUPTS);
+	refnpu_write32(refnpu, &session->account, REFNPU_INT_ENABLE, REFNPU_INT_ALL);
 	return 0;
 }
 
@@ -268,5 +264,10 @@ const struct npuprof_pmu_ops refnpu_ops = {
 	.latch = refnpu_latch,
 	.sample = refnpu_sample,
 	.clock = refnpu_clock,
+	.counts_per_cycle = REFNPU_COUNTS_PER_CYCLE,
+	.core_enable = refnpu_core_enable,
+	.counter_set = refnpu_counter_set,
+	.counters_read = refnpu_counters_read,
+	.unit_total = refnpu_unit_total,
 	.release = refnpu_free,
 };

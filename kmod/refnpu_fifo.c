@@ -161,6 +161,8 @@ static void refnpu_read_overflowed(struct refnpu *refnpu, unsigned int core)
 	struct npuprof_ring *ring = refnpu->core_ring[core];
 	struct npc_core_reading reading;
 
+	if (npuprof_perf_overflow(&refnpu->npu, core))
+		return;
 	refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_LATCH), 1);
 	refnpu_read_core(refnpu, account, core, ring ? ring->counters.used : 0, &reading);
 	if (!refnpu_dead(refnpu))

@@ -4,9 +4,6 @@
 
 #include "refnpu.h"
 
-/* Fastest that any event of a core may count per cycle: a wide path in bytes. */
-#define REFNPU_COUNTS_PER_CYCLE 64
-
 /**
  * refnpu_unit_of() - the unit behind a sampled channel that is not about cores
  * @channel: enum npuprof_channel

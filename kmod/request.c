@@ -85,13 +85,18 @@ static int npuprof_claim(struct npuprof_session *session, struct npuprof_add_rin
 	struct npuprof_session **owner = npuprof_owner_of(npu, add);
 	struct npuprof_session *other;
 	unsigned long flags;
+	bool counted;
 	int err;
 
 	flags = npuprof_lock(npu);
 	other = *owner;
-	if (!other)
+	counted = npuprof_perf_holds(npu, add);
+	if (!other && !counted)
 		*owner = session;
 	npuprof_unlock(npu, flags);
+	/* By perf, which is nobody's process. */
+	if (counted)
+		return -EBUSY;
 	/* Sessions cannot go while the mutex is held. */
 	if (other && other != session) {
 		add->owner_pid = pid_vnr(other->owner);

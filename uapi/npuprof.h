@@ -337,8 +337,8 @@ struct npuprof_add_ring {
  * START arms all rings at one device clock value; a task belongs to the window in which it started. STOP
  * ends the window for starts at once, waits for the ends, then publishes all that is buffered anywhere,
  * so that after it head is final. A signal interrupts that wait (EINTR, or the call is restarted): the window
- * stays closed, and the next STOP goes on waiting until the moment the first would have. FREEZE makes overwrite rings readable and is undone by START. FLUSH
- * publishes what the device buffers without stopping.
+ * stays closed, and the next STOP goes on waiting until the moment the first would have. FREEZE makes
+ * overwrite rings readable and is undone by START. FLUSH publishes what the device buffers without stopping.
  */
 struct npuprof_control {
 	__u32 size;

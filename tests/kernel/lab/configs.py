@@ -23,6 +23,13 @@ CONFIGS = {
                  "-device", "pcie-root-port,id=slot1,chassis=1,slot=1", "-device", "refnpu,index=1,id=npu1,bus=slot1"],
         "boots": [["port", "device"]],
     },
+    "cpus": {
+        "about": "perf, with CPUs that come and go, the first one too",
+        "kernel": "debian", "accel": MULTI, "limit": 240,
+        # Linux lets only Intel's first CPU go.
+        "machine": ["-M", "q35", "-cpu", "qemu64,vendor=GenuineIntel"], "append": ["cpu0_hotplug"],
+        "boots": [["perf"]],
+    },
     "icount": {
         "about": "one CPU whose time counts instructions: rates and losses",
         "kernel": "debian", "accel": ICOUNT, "limit": 240, "patience": 20,
@@ -49,12 +56,12 @@ CONFIGS = {
     "debug": {
         "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",
         "kernel": "debug", "accel": MULTI, "limit": 900, "memory": 640, "patience": 8,
-        "boots": [["load", "conformance"]],
+        "boots": [["load", "conformance"], ["observe", "perf"]],
     },
 }
 
 # `debug` is reported as skipped, with the reason, where there is no such kernel.
-DEFAULT = ["npu", "debian", "icount", "swiotlb", "iommu", "pm", "debug"]
+DEFAULT = ["npu", "debian", "cpus", "icount", "swiotlb", "iommu", "pm", "debug"]
 
 # Builds without a boot.
 BUILDS = {

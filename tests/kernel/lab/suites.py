@@ -17,4 +17,5 @@ SUITES = {
     "conformance": Suite("NPUPROF_DEVICE=kernel {build}/tests/npuprof_conformance", 180,
                          "the contract on /dev/npuprof<N>"),
     "observe": Suite("python3 -B {here}/suites/observe.py {module} {build}", 120, "sysfs, debugfs, tracepoints"),
+    "perf": Suite("python3 -B {here}/suites/perf.py {module} {tree}", 180, "perf stat -e npuprof_<N>/.../"),
 }

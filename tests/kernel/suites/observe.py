@@ -105,7 +105,7 @@ def test_debugfs_shows_sessions_and_their_rings():
         claims = read(f"{DEBUG}/claims")
         number = owner_number()
         assert f"window session={number}\n" in claims, claims
-        assert f"core {int(read('/sys/class/npuprof/npuprof0/cube_cores')) + 3} session={number}\n" in claims, claims
+        assert f"core {int(read('/sys/class/npuprof/npuprof0/cube_cores')) + 3} session={number} perf=0\n" in claims, claims
         session.stop(10**9)
         text = read(f"{DEBUG}/sessions")
         assert "state=stopped" in text and "started=20 ended=20" in text, text

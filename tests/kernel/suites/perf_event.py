@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""perf_event_open() and perf stat, for suites in the guest."""
+
+import ctypes
+import os
+import signal
+import struct
+import subprocess
+import time
+
+from npu import read, wait_for
+
+ATTR = struct.Struct("<IIQQQQQIIQQ32x")    # PERF_ATTR_SIZE_VER5
+SYSCALL = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
+ENABLED_AND_RUNNING = 3                    # PERF_FORMAT_TOTAL_TIME_{ENABLED,RUNNING}
+DISABLED, EXCLUDE_USER, EXCLUDE_KERNEL = 1, 1 << 4, 1 << 5
+PMU = "/sys/bus/event_source/devices/npuprof_{}"
+
+
+def config(name, device=0):
+    """config of a file in events/."""
+    values = dict(term.split("=") for term in read(f"{PMU.format(device)}/events/{name}").strip().split(","))
+    shift = {"event": 0, "kind": 16, "unit": 20}
+    return sum(int(value, 0) << shift[term] for term, value in values.items())
+
+
+def core_event(kind, number):
+    return kind << 16 | number
+
+
+class Event:
+    """One event on the CPU that the PMU names."""
+
+    def __init__(self, what, device=0, mask=0, pid=-1, period=0, flags=0, group=-1, cpu=None):
+        pmu = PMU.format(device)
+        if isinstance(what, str):
+            what = config(what, device)
+        if cpu is None:
+            cpu = int(read(f"{pmu}/cpumask")) if pid == -1 else -1
+        attr = ATTR.pack(int(read(f"{pmu}/type")), ATTR.size, what, period, 0, ENABLED_AND_RUNNING, flags, 0, 0,
+                         mask & (1 << 64) - 1, mask >> 64)
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.syscall(SYSCALL, ctypes.create_string_buffer(attr, ATTR.size), pid, cpu, group, 8)
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), f"perf_event_open {what:#x}")
+
+    def read(self):
+        """(count, time enabled, time running)"""
+        return struct.unpack("<QQQ", os.read(self.fd, 24))
+
+    def count(self):
+        return self.read()[0]
+
+    def close(self):
+        os.close(self.fd)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Stat:
+    """`perf stat -a` from entering to leaving; `counts` is a dictionary event: (count or None, percent of time)."""
+
+    def __init__(self, *events, device=0):
+        self.names = events
+        self.events = [f"npuprof_{device}/{event}/" for event in events]
+        self.claims = f"/sys/kernel/debug/npuprof/{device}/claims"
+
+    def __enter__(self):
+        self.process = subprocess.Popen(["perf", "stat", "-x", ";", "-a", "-e", ",".join(self.events)],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: self.process.poll() is not None or " perf=" in read(self.claims).replace(" perf=0", ""),
+                 "perf stat to count")
+        # It enables its events one after the other.
+        time.sleep(0.5)
+        assert self.process.poll() is None, self.process.stderr.read()
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.said = self.process.communicate(timeout=60)[1]
+        self.counts = {}
+        for line in self.said.splitlines():
+            fields = line.split(";")
+            if len(fields) > 4 and fields[2] in self.events:
+                name = self.names[self.events.index(fields[2])]
+                value = int(fields[0]) if fields[0].isdigit() else None
+                self.counts[name] = (value, float(fields[4].replace(",", ".") or 0))
