@@ -110,18 +110,27 @@ def stalled(prof, totals):
     return good
 
 
-def same(tables, other):
-    """Compares all that describes an operator but its times, how often it ran and the cycles it took."""
+def operators(tables):
+    """How often each operator ran, by all that describes it but its times."""
     keys = ("Device_id", "Op Name", "OP Type", "OP State", "Task Type", "Block Num", "Input Shapes", "Input Data Types",
             "Output Shapes", "Output Data Types", "aic_total_cycles", "aiv_total_cycles")
-    one, two = (Counter(tuple(row[k] for k in keys) for row in table(t, "op_summary")) for t in (tables, other))
-    tasks = [Counter(row["kernel_type"] for row in table(t, "task_time")) for t in (tables, other)]
+    return Counter(tuple(row[k] for k in keys) for row in table(tables, "op_summary"))
+
+
+def tasks(tables):
+    return Counter(row["kernel_type"] for row in table(tables, "task_time"))
+
+
+def same(tables, other):
+    """Compares all that describes an operator but its times, how often it ran and the cycles it took."""
+    one, two = operators(tables), operators(other)
+    ran = tasks(tables), tasks(other)
     good = one == two
     print(f"operators: C++ {one.total()} of {len(one)} kinds {'=' if good else '!='} "
           f"Python {two.total()} of {len(two)} kinds"
           + ("" if good else f"; {len(one - two)} kinds more in C++, {len(two - one)} more in Python"))
-    print(f"tasks: C++ {tasks[0].total()} {'=' if tasks[0] == tasks[1] else '!='} Python {tasks[1].total()}")
-    return good and tasks[0] == tasks[1]
+    print(f"tasks: C++ {ran[0].total()} {'=' if ran[0] == ran[1] else '!='} Python {ran[1].total()}")
+    return good and ran[0] == ran[1]
 
 
 LOCK_STEPS, FAULT_STEPS = range(8, 11), range(14, 17)  # as in worker.cc

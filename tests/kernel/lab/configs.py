@@ -13,7 +13,7 @@ CONFIGS = {
     "debian": {
         "about": "Debian's kernel, two CPUs",
         "kernel": "debian", "accel": MULTI, "limit": 240,
-        "boots": [["load", "conformance"], ["observe"]],
+        "boots": [["load", "conformance"], ["observe"], ["demo"]],
     },
     "npu": {
         "about": "the NPU itself, one of them in a hot-plug slot, without the module",

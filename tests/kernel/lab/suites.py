@@ -18,4 +18,6 @@ SUITES = {
                          "the contract on /dev/npuprof<N>"),
     "observe": Suite("python3 -B {here}/suites/observe.py {module} {build}", 120, "sysfs, debugfs, tracepoints"),
     "perf": Suite("python3 -B {here}/suites/perf.py {module} {tree}", 180, "perf stat -e npuprof_<N>/.../"),
+    "demo": Suite("python3 -B {here}/suites/demo.py {module} {build} {tree}", 180,
+                  "the demonstration and a recorded program, from launch to export"),
 }
