@@ -67,7 +67,14 @@ json ToJson(const analysis::ExportResult& result) {
   return out;
 }
 
-void Print(const analysis::ExportResult& result, bool losses_known, uint64_t elapsed_ns) {
+std::string LostAltogether(const analysis::Profile& profile, const analysis::ExportResult& result) {
+  if (!profile.has_manifest()) return "losses unknown: the directory has no manifest of npuprof";
+  uint64_t lost = 0;
+  for (const analysis::Loss& l : result.losses) lost += l.records;
+  return fmt::format("lost {}{} records", profile.complete() ? "" : "at least ", Count(lost));
+}
+
+void Print(const analysis::ExportResult& result, const std::string& lost_altogether, uint64_t elapsed_ns) {
   const bool colour = WantsColour(stdout);
   const std::string mark = Paint(kSimulatedMark, Style::kWarn, colour) + "\n";
   if (result.simulated) fmt::print("{}", mark);
@@ -82,9 +89,7 @@ void Print(const analysis::ExportResult& result, bool losses_known, uint64_t ela
         d.device, Count(d.tasks), Count(d.task_starts), Count(d.task_ends), Count(d.unpaired),
         Count(d.operators), Count(d.pmu_matched), Count(d.pmu_records));
   }
-  uint64_t lost = 0;
   for (const analysis::Loss& l : result.losses) {
-    lost += l.records;
     fmt::print("{}\n", Paint(fmt::format("lost: {} records of {}{}{}", Count(l.records),
                                          l.device < 0 ? "the host, " : fmt::format("device {}, ", l.device),
                                          l.where, l.cause.empty() ? "" : " (" + l.cause + ")"),
@@ -96,9 +101,7 @@ void Print(const analysis::ExportResult& result, bool losses_known, uint64_t ela
   }
   for (const analysis::Warning& w : result.warnings)
     fmt::print("{}\n", Paint("warning: " + w.Line(), Style::kWarn, colour));
-  fmt::print("exported in {}, {}\n", Duration(elapsed_ns),
-             losses_known ? fmt::format("lost {} records", Count(lost))
-                          : "losses unknown: the directory has no manifest of npuprof");
+  fmt::print("exported in {}, {}\n", Duration(elapsed_ns), lost_altogether);
   if (result.simulated) fmt::print("{}", mark);
 }
 
@@ -106,10 +109,9 @@ int Export(const Options& options) {
   CheckFormats(options.formats);
   const auto begin = std::chrono::steady_clock::now();
   analysis::ExportResult result;
-  bool losses_known = false;
+  std::string lost_altogether;
   {
     const analysis::Profile profile = analysis::Profile::Open(options.directory);
-    losses_known = profile.has_manifest();
     Progress progress("exporting");
     analysis::ExportOptions request;
     request.output = options.output;
@@ -118,11 +120,12 @@ int Export(const Options& options) {
       progress.Update(done, total, stage);
     };
     result = analysis::Export(profile, request);
+    lost_altogether = LostAltogether(profile, result);
   }
   if (options.json) {
     fmt::print("{}\n", JsonText(ToJson(result)));
   } else {
-    Print(result, losses_known, (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
+    Print(result, lost_altogether, (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
   }
   return 0;
 }

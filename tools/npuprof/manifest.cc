@@ -71,7 +71,10 @@ void Manifest::AddCauses(const nlohmann::json& owner, const std::string& prefix)
 }
 
 std::string LossLine(const Manifest& manifest) {
-  std::string line = fmt::format("kept {} records, lost {}", Count(manifest.kept()), Count(manifest.lost()));
+  // Sums of a run that was cut off are those of the last moment at which it could tell.
+  const char* least = manifest.complete() ? "" : "at least ";
+  std::string line = fmt::format("kept {}{} records, lost {}{}", least, Count(manifest.kept()), least,
+                                 Count(manifest.lost()));
   std::vector<std::string> causes;
   for (const auto& [cause, records] : manifest.lost_by_cause())
     causes.push_back(cause + " " + Count(records));

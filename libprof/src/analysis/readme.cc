@@ -39,10 +39,11 @@ std::filesystem::path WriteReadme(const std::filesystem::path& output, const Pro
   uint64_t lost = 0;
   for (const auto& loss : result.losses) lost += loss.records;
   if (lost == 0) {
-    text += profile.has_manifest() ? "Lost while recording: nothing.\n"
-                                   : "Lost while recording: not known, the run left no manifest.\n";
+    text += !profile.has_manifest() ? "Lost while recording: not known, the run left no manifest.\n"
+            : profile.complete()    ? "Lost while recording: nothing.\n"
+                                    : "Lost while recording: not known, the run was cut off.\n";
   } else {
-    text += fmt::format("Lost while recording: {} records.\n", lost);
+    text += fmt::format("Lost while recording: {}{} records.\n", profile.complete() ? "" : "at least ", lost);
     for (const auto& loss : result.losses) {
       text +=
           fmt::format("  {}: {} of {}{}\n", loss.device < 0 ? "host" : fmt::format("device {}", loss.device),

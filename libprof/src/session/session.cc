@@ -26,6 +26,8 @@ using std::chrono::seconds;
 // Tasks of the window may run on for so long after Stop; later ends are missing and counted.
 constexpr seconds kTaskPatience{5};
 constexpr seconds kFinishPatience{30};
+// The program waits as long when the disk does not answer; the drain thread tells within a second anyway.
+constexpr milliseconds kTellPatience{100};
 constexpr size_t kReserveBytes = 512 << 10;  // metadata and the manifest of 64 devices
 std::string CommandLine() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -58,11 +60,13 @@ class Session::ManifestWriter final : public drain::Source {
   std::chrono::nanoseconds Interval() const override { return seconds(1); }
   bool Periodic() const override { return true; }
   drain::Progress Poll(const drain::Pass& pass) override {
-    if (pass.final) return {};  // the complete one follows
+    if (!pass.final) Write();  // the complete one follows
+    return {};
+  }
+  void Write() {
     if (const Status status = trace::WriteManifest(session_.directory_, session_.Describe()); !status.ok()) {
       session_.messages_.Add(drain::Severity::kError, status.text);
     }
-    return {};
   }
 
  private:
@@ -136,7 +140,13 @@ Result Session::Begin(const Request& request) {
   start_ns_ = host::MonotonicRawNs() - begin;
   manifest_writer_ = std::make_shared<ManifestWriter>(*this);
   collection_->Add(manifest_writer_);
+  TellOfDevices();
   return Result::Ok();
+}
+
+void Session::TellOfDevices() {
+  if (!manifest_writer_) return;  // Begin() calls once more
+  static_cast<void>(collection_->Run([this] { manifest_writer_->Write(); }, kTellPatience));
 }
 
 Result Session::BeginDirectory(const Request& request) {
@@ -208,8 +218,11 @@ Result Session::StartDevice(uint32_t id) {
     messages_.Add(drain::Severity::kError, status.text);
     return Result::Fail(code::kFailure, status.text);
   }
-  std::lock_guard<std::mutex> lock(collectors_mutex_);
-  collectors_.push_back(std::move(collector));
+  {
+    std::lock_guard<std::mutex> lock(collectors_mutex_);
+    collectors_.push_back(std::move(collector));
+  }
+  TellOfDevices();
   return Result::Ok();
 }
 

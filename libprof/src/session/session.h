@@ -73,6 +73,8 @@ class Session {
   Result BeginDirectory(const Request& request);
   Result StartDevices(const Request& request);
   Result StartDevice(uint32_t id);
+  /// Before a device's first records can be in the files the manifest says whether it is simulated.
+  void TellOfDevices();
   void Undo(bool components_started, const Request& request);
   void AddHostSources();
   trace::Manifest Describe() const;

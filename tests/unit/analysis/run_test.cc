@@ -68,6 +68,24 @@ TEST(Manifest, LossesAndSimulationReachResultAndReadme) {
   EXPECT_EQ(profile.devices()[0].tasks->started, 13u);
 }
 
+TEST(Manifest, LossesOfARunThatWasCutOffAreNotKnownToBeNone) {
+  TemporaryDirectory directory;
+  ProfBuilder builder(directory.path());
+  builder.Operator(1, 3, 0, 10'000, 20'000, 30'000, "Op");
+  const auto readme = [&](const std::string& lost) {
+    builder.Manifest(
+        R"({"format":1,"simulated":true,"complete":false,"devices":[{"id":0,"backend":"sim","simulated":true,
+      "rings":[{"channel":"task_log","core_kind":"none","records":20,"kept":2,"lost":)" +
+        lost + "}]}]}");
+    const auto out = directory.path() / ("out" + lost);
+    ExportTo(builder.path(), out);
+    return ReadFile(out / "README.txt");
+  };
+  builder.Close();
+  EXPECT_NE(readme("0").find("Lost while recording: not known, the run was cut off."), std::string::npos);
+  EXPECT_NE(readme("18").find("Lost while recording: at least 18 records."), std::string::npos);
+}
+
 TEST(Manifest, NonsenseInItCostsNothingElse) {
   TemporaryDirectory directory;
   ProfBuilder builder(directory.path());

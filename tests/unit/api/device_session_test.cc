@@ -137,6 +137,22 @@ TEST_F(DeviceSession, ADeviceThatIsOpenedLaterJoinsAndAnUnlistedOneDoesNot) {
   EXPECT_EQ(aclprofDestroyConfig(config), 0);
 }
 
+// Who is killed a moment later leaves data of the device, and nobody may take them for measured.
+TEST_F(DeviceSession, TheManifestTellsOfADeviceAsSoonAsItHasJoined) {
+  aclprofConfig* config = Config({0, 1}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  const auto prof = ProfDirectories().at(0);
+  const auto started = Manifest(prof);
+  EXPECT_EQ(started["complete"], false);
+  EXPECT_EQ(started["simulated"], true);
+  ASSERT_EQ(started["devices"].size(), 1u);
+  ASSERT_EQ(MsprofNotifySetDevice(0, 1, true), 0) << Message();
+  ASSERT_EQ(Manifest(prof)["devices"].size(), 2u);
+  EXPECT_EQ(Manifest(prof)["devices"][1]["simulated"], true);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
 TEST_F(DeviceSession, ListsOfEarlierSessionsAreForgotten) {
   aclprofConfig* first = Config({1}, ACL_PROF_TASK_TIME_L0);
   ASSERT_EQ(aclprofStart(first), 0) << Message();

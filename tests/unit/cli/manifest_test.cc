@@ -28,6 +28,16 @@ TEST(ManifestOf, SumsRecordsAndLossesOfDevicesAndHost) {
   EXPECT_EQ(manifest->lost_by_cause(), causes);
   EXPECT_EQ(manifest->complaints(), std::vector<std::string>{"warning: look here"});
   EXPECT_EQ(LossLine(*manifest),
+            "kept at least 157 records, lost at least 10 (device.fifo_overflow 2, device.ring_full 5, "
+            "host.ring_full 3)");
+}
+
+TEST(ManifestOf, OnlyAClosedRunClaimsToKnowItsLosses) {
+  Scratch scratch;
+  std::string closed = kManifest;
+  closed.replace(closed.find("\"complete\":false"), 16, "\"complete\":true");
+  scratch.Write("npuprof/manifest.json", closed);
+  EXPECT_EQ(LossLine(*Manifest::Read(scratch.path())),
             "kept 157 records, lost 10 (device.fifo_overflow 2, device.ring_full 5, host.ring_full 3)");
 }
 
