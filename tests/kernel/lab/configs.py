@@ -56,7 +56,7 @@ CONFIGS = {
     "debug": {
         "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",
         "kernel": "debug", "accel": MULTI, "limit": 900, "memory": 640, "patience": 8,
-        "boots": [["load", "conformance"], ["observe", "perf"]],
+        "boots": [["load", "kunit", "conformance"], ["observe", "perf"]],
     },
 }
 
