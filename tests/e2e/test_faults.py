@@ -126,4 +126,5 @@ class Killed(ClientTest):
         self.assertGreaterEqual(counts["host"]["task_track"], ended)
         self.assertGreaterEqual(counts["host"]["launches"], ended // 10)
         exported = profile.export()
+        self.assertFalse(exported["losses_known"])
         self.assertGreaterEqual(len(rows(exported["output"], "op_summary")), ended)

@@ -110,6 +110,7 @@ int Export(const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   analysis::ExportResult result;
   std::string lost_altogether;
+  bool losses_known = false;
   {
     const analysis::Profile profile = analysis::Profile::Open(options.directory);
     Progress progress("exporting");
@@ -121,9 +122,12 @@ int Export(const Options& options) {
     };
     result = analysis::Export(profile, request);
     lost_altogether = LostAltogether(profile, result);
+    losses_known = profile.has_manifest() && profile.complete();
   }
   if (options.json) {
-    fmt::print("{}\n", JsonText(ToJson(result)));
+    json out = ToJson(result);
+    out["losses_known"] = losses_known;
+    fmt::print("{}\n", JsonText(out));
   } else {
     Print(result, lost_altogether, (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
   }

@@ -216,6 +216,9 @@ TEST(Command, WithoutManifestLossesAreSaidToBeUnknownAndNothingIsMarkedAsSimulat
     EXPECT_NE(run.out.find("losses unknown"), std::string::npos) << run.out;
     EXPECT_EQ(run.out.find("simulated"), std::string::npos) << run.out;
   }
+  const Finished run =
+      Shell(scratch, kNpuprof + " export --json " + kGolden + " --output " + scratch.path().string());
+  EXPECT_EQ(nlohmann::json::parse(run.out)["losses_known"], false);
 }
 
 TEST(Command, InfoAsJsonDescribesDevicesAndFiles) {
