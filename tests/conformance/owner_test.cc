@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several sessions on one device, and how they end.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 
 #include "profiler.h"
@@ -19,6 +22,50 @@ TEST(Owners, AChannelOrCoreBelongsToOneSession) {
   EXPECT_GT(second.Add(SampleRing(NPUPROF_CORE_CUBE, 1, 40 * kMs, 1024, {0x302})), 0);
   EXPECT_GT(second.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), 0);
   EXPECT_EQ(first.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), -EBUSY);
+}
+
+TEST(Owners, ARefusalNamesWhoIsInTheWay) {
+  Profiler first, second;
+  ASSERT_GT(first.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
+  ASSERT_GT(first.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 20 * kMs, 64, {0x416})), 0);
+  for (npuprof_add_ring ring : {DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64), PmuRing(64),
+                                SampleRing(NPUPROF_CORE_CUBE, 0, 20 * kMs, 64, {0x416})}) {
+    ASSERT_EQ(second.Call(NPUPROF_IOC_ADD_RING, &ring), -EBUSY);
+    EXPECT_EQ(ring.owner_pid, static_cast<uint32_t>(getpid())) << ring.channel;
+    EXPECT_EQ(ring.ring, 0u);
+  }
+  // Nobody else's session is in the way.
+  npuprof_add_ring own = DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64);
+  ASSERT_EQ(first.Call(NPUPROF_IOC_ADD_RING, &own), -EBUSY);
+  EXPECT_EQ(own.owner_pid, 0u);
+}
+
+// Rings over registers get 5 % of a CPU together; who leaves the choice to the driver is written by the device.
+TEST(Owners, SamplingBeyondItsShareOfACpuIsRefusedWithAPeriod) {
+  Profiler profiler;
+  const npuprof_query query = profiler.Query();
+  // Thirty readings of a core in the time of three.
+  const uint64_t period = std::max<uint64_t>(query.min_period_ns, uint64_t{3} * query.sample_cost_ns);
+  npuprof_add_ring refused{};
+  int error = 0;
+  for (uint16_t core = 0; error == 0 && core < query.vector_cores; ++core) {
+    refused = SampleRing(NPUPROF_CORE_VECTOR, core, period, 64, {0x8}, NPUPROF_RING_REGISTER_PATH);
+    error = profiler.Call(NPUPROF_IOC_ADD_RING, &refused);
+  }
+  ASSERT_EQ(error, -ERANGE);
+  if (refused.period_ns != 0) {
+    EXPECT_GT(refused.period_ns, period);
+    const uint64_t granted = refused.period_ns--;
+    EXPECT_EQ(profiler.Call(NPUPROF_IOC_ADD_RING, &refused), -ERANGE);
+    EXPECT_EQ(refused.period_ns, granted);
+    EXPECT_EQ(profiler.Call(NPUPROF_IOC_ADD_RING, &refused), 0);
+  }
+  npuprof_add_ring free_choice = SampleRing(NPUPROF_CORE_CUBE, 0, period, 64, {0x8});
+  EXPECT_EQ(profiler.Call(NPUPROF_IOC_ADD_RING, &free_choice), 0);
+  profiler.Close();
+  Profiler next;  // what a closed session took is there again
+  EXPECT_EQ(next.Add(SampleRing(NPUPROF_CORE_VECTOR, 0, 1000 * kMs, 64, {0x8}, NPUPROF_RING_REGISTER_PATH)),
+            1);
 }
 
 TEST(Owners, WorkSideBySideAndOneLeavingDoesNotDisturbTheOther) {

@@ -43,8 +43,8 @@ def command(kernel, directory, tree, config, device):
             args += ["-device", f"refnpu,index={index},id=npu{index}"]
         args += ["-device", "npusim-port,name=npusim"]
     args += config.get("qemu", [])
-    words = [f"console={machine['console']}", "quiet", "panic=-1", "loglevel=4", "nokaslr",
-             f"lab.dir={directory}", f"lab.tree={tree}", f"lab.exit={'port' if machine['exit'] else 'console'}",
+    words = [f"console={machine['console']}", "quiet", "panic=-1", "oops=panic", "loglevel=4", "nokaslr",
+             f"lab.tree={tree}", f"lab.exit={'port' if machine['exit'] else 'console'}",
              *config.get("append", [])]
     return args + ["-append", " ".join(words)]
 

@@ -12,6 +12,7 @@ Exit code: 0 all passed, 1 something failed, 77 nothing failed but whole configu
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import sys
@@ -31,26 +32,35 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
 
 
+def choose(boots, pattern):
+    """Boots and the pattern for test names that is left: a pattern may name suites instead."""
+    named = [name for group in boots for name in group if name in (pattern or "").split(",")]
+    if not named:
+        return boots, pattern
+    chosen = [[name for name in group if name == "load" or name in named] for group in boots]
+    return [group for group in chosen if group != ["load"]] or [["load"]], None
+
+
 def plan(config, group, pattern, places):
-    """Lines for the guest; with a filter GoogleTest suites run only what fits."""
+    """Lines for the guest; with a pattern GoogleTest suites run only what fits."""
     lines = []
     for name in group:
         suite = SUITES[name]
-        command = suite.command.format(**places)
+        command = f"export NPUPROF_LAB_EFFORT={config.get('effort', 100)}; {suite.command.format(**places)}"
         if pattern:
             wanted = ":".join(f"*{part}*" for part in pattern.split(","))
-            command = f"export GTEST_FILTER='{wanted}'; {command}"
+            command = f"export GTEST_FILTER='{wanted}'; {re.sub('--gtest_filter=[^ ]*', '', command)}"
         lines.append(f"{name}\t{suite.seconds * config.get('patience', 1)}\t{command}\n")
     return "".join(lines)
 
 
-def judge(name, group, outcome, directory):
+def judge(name, group, outcome, directory, pattern=None):
     """Tests of one boot: those of its suites, and what only the host can see."""
     results = os.path.join(directory, "results")
     tests = []
     died = verdict.died_in(outcome.console)
     for suite in group:
-        tests += of_suite(name, suite, results)
+        tests += of_suite(name, suite, results, partly=pattern is not None)
     for complaint in verdict.complaints(outcome.console):
         tests.append(Test(name, complaint.suite or "boot", "kernel-log", FAILED, 0, "\n".join(complaint.lines)))
     leaks = os.path.join(results, "kmemleak")
@@ -72,14 +82,15 @@ def run_boots(name, config, kernel, work, places, args):
         device = build.qemu_device(TREE, work, kernel.arch)
     places = dict(places, module=build.module(TREE, work, kernel))
     tests = []
-    for number, group in enumerate(config["boots"]):
+    boots, pattern = choose(config["boots"], args.filter)
+    for number, group in enumerate(boots):
         directory = os.path.join(work, name, f"boot{number}")
         shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(os.path.join(directory, "results"))
         with open(os.path.join(directory, "results", "plan"), "w", encoding="utf-8") as f:
-            f.write(plan(config, group, args.filter, places))
+            f.write(plan(config, group, pattern, places))
         outcome = boot.boot(kernel, directory, TREE, config, device, config["limit"])
-        tests += judge(name, group, outcome, directory)
+        tests += judge(name, group, outcome, directory, pattern)
     return tests
 
 
@@ -119,7 +130,8 @@ def main():
                         help=f"{', '.join([*CONFIGS, *BUILDS])} (default: {', '.join(DEFAULT)})")
     # Of no use through ./dev, which sets it.
     parser.add_argument("--build", default=os.path.join(TREE, "build", "release"), help=argparse.SUPPRESS)
-    parser.add_argument("--filter", help="only tests whose name contains this, or one of several joined by commas")
+    parser.add_argument("--filter",
+                        help="only these suites, or only tests whose name contains this; several joined by commas")
     parser.add_argument("--list", action="store_true", help="say what the configurations are")
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--show-since", metavar="FILE", help=argparse.SUPPRESS)

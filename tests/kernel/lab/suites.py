@@ -10,15 +10,25 @@ class Suite:
         self.about = about
 
 
+SELFTEST = "NPUPROF_DEVICE=kernel {build}/tests/npuprof_selftest --gtest_filter="
+
 SUITES = {
     "device": Suite("python3 -B {here}/suites/device.py", 60, "the NPU on the bus, without a driver"),
     "port": Suite("{build}/tests/npusim_port_guest", 60, "the simulated runtime's way to the NPUs"),
     "load": Suite("{here}/suites/load.sh {module}", 30, "the module loads, goes and comes back"),
     "kunit": Suite("{here}/suites/kunit.sh", 30, "the portable half of the module in the kernel"),
-    "conformance": Suite("NPUPROF_DEVICE=kernel {build}/tests/npuprof_conformance", 180,
+    "conformance": Suite("NPUPROF_DEVICE=kernel {build}/tests/npuprof_conformance", 400,
                          "the contract on /dev/npuprof<N>"),
     "observe": Suite("python3 -B {here}/suites/observe.py {module} {build}", 120, "sysfs, debugfs, tracepoints"),
     "perf": Suite("python3 -B {here}/suites/perf.py {module} {tree}", 180, "perf stat -e npuprof_<N>/.../"),
     "demo": Suite("python3 -B {here}/suites/demo.py {module} {build} {tree}", 180,
                   "the demonstration and a recorded program, from launch to export"),
+    "rules": Suite(SELFTEST + "'Rule.*'", 200, "rules for ioctl interfaces"),
+    "gates": Suite(SELFTEST + "'Gate.*'", 120, "who may profile"),
+    "life": Suite(SELFTEST + "'*Death*:Fork.*:Close.*'", 400, "processes that die, fork and close"),
+    "storms": Suite(SELFTEST + "'*Storm*'", 600, "ten thousand starts and stops, everything at once"),
+    "random": Suite(SELFTEST + "'*Random*'", 300, "every request with random arguments"),
+    "removal": Suite(SELFTEST + "'*Removal*:Reset.*'", 300, "unbind, surprise removal and reset in mid-run"),
+    "suspend": Suite(SELFTEST + "'*Suspend*'", 300, "suspend and resume in mid-run"),
+    "rates": Suite(SELFTEST + "'Rates.*:Cost.*'", 120, "rates, losses and bus cost in simulated time"),
 }

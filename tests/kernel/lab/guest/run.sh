@@ -1,10 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs in the guest, in the host's files: loads the module, runs the suites of /dev/lab/plan one after the other.
+# First process of the guest from init on, in the host's files: runs the suites of /dev/lab/plan one after the other.
 # Each line of the plan: name, seconds it may take, command; separated by tabs. What a suite prints goes to
 # /dev/lab/NAME.log, its exit code to NAME.rc. The kernel's log goes to the console, with a mark at every suite.
 set -u
 results=/dev/lab
+
+leave() {
+  sync
+  if [ "$LAB_EXIT" = port ]; then
+    # isa-debug-exit: QEMU leaves with 2 * code + 1.
+    printf "\\$(printf %o "$1")" | dd of=/dev/port bs=1 seek=244 count=1 2>/dev/null
+  fi
+  echo "lab: RESULT $1"
+  /tmp/busybox poweroff -f
+  sleep 60
+}
 
 mark() { echo "lab: $*" >/dev/kmsg; }
 
@@ -37,4 +48,4 @@ mark "end"
   cat /sys/kernel/debug/kmemleak >"$results/kmemleak"
 }
 mark "done"
-exit 0
+leave 0

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selftest.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+namespace selftest {
+
+int Rounds(int usual) {
+  const char* effort = std::getenv("NPUPROF_LAB_EFFORT");
+  const int percent = effort == nullptr ? 100 : std::atoi(effort);
+  return std::max(1, static_cast<int>(int64_t{usual} * percent / 100));
+}
+
+int InChild(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+int WriteFile(const std::string& path, const std::string& text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  const ssize_t put = write(fd, text.data(), text.size());
+  const int error = put < 0 ? -errno : 0;
+  close(fd);
+  return error;
+}
+
+std::string ReadFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return "";
+  std::string text(65536, '\0');
+  const ssize_t got = read(fd, text.data(), text.size());
+  close(fd);
+  text.resize(got < 0 ? 0 : static_cast<size_t>(got));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string PciAddress(unsigned device) {
+  char path[PATH_MAX];
+  const std::string link = "/sys/class/npuprof/npuprof" + std::to_string(device) + "/device";
+  if (realpath(link.c_str(), path) == nullptr) return "";
+  const std::string real = path;
+  return real.substr(real.rfind('/') + 1);
+}
+
+int ResetDevice(unsigned device) {
+  return WriteFile("/sys/bus/pci/devices/" + PciAddress(device) + "/reset", "1");
+}
+
+bool WaitNode(unsigned device, bool present) {
+  const std::string path = "/dev/npuprof" + std::to_string(device);
+  for (int k = 0; k < 3000; ++k) {
+    struct stat st;
+    if ((stat(path.c_str(), &st) == 0) == present) return true;
+    usleep(10'000);
+  }
+  return false;
+}
+
+}  // namespace selftest
