@@ -266,8 +266,9 @@ static bool refnpu_queue_look(struct refnpu *refnpu, struct npuprof_ring *ring, 
 }
 
 /*
- * Nothing has moved for a while: the next record of a task interrupts, so that until then nobody needs to
- * look often. Samples come when their period says, and as many interrupts as samples would help nobody.
+ * Nothing has moved for a while: the next record of a task interrupts, so that until then nobody
+ * needs to look often. Samples come when their period says, and as many interrupts as samples
+ * would help nobody.
  */
 static void refnpu_ask_to_wake(struct refnpu *refnpu, struct npuprof_session *session)
 {
