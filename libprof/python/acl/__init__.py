@@ -5,9 +5,19 @@ Handles and addresses are integers, 0 is NULL. Functions return an error code `r
 value and the code. `help(acl.prof)` and the other submodules lists what there is.
 """
 
+import importlib as _importlib
+import os as _os
 import sys as _sys
 
-from . import _acl
+try:
+    _acl = _importlib.import_module("._acl", __name__)
+except ModuleNotFoundError:
+    # Without this, `from . import _acl` under another Python speaks of a circular import.
+    _built = [name for name in _os.listdir(_os.path.dirname(__file__)) if name.startswith("_acl.")]
+    raise ImportError(
+        "acl is built for %s, this is %s; use the Python it is built for, on Debian 12 /usr/bin/python3"
+        % (", ".join(name.split(".")[1] for name in _built) or "no Python at all", _sys.implementation.cache_tag)
+    ) from None
 from . import util
 from ._acl import (
     create_data_buffer,
