@@ -44,7 +44,7 @@ aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums,
     if (deviceIdList && deviceNums && present == 0) {
       return Result::Fail(
           npuprof::code::kInvalidParam,
-          fmt::format("{} devices are listed, but this process has none: {}", deviceNums, why));
+          fmt::format("the list of devices has {}, but this process has none: {}", deviceNums, why));
     }
     return npuprof::CreateConfig(deviceIdList, deviceNums, AsInt(aicoreMetrics), aicoreEvents, dataTypeConfig,
                                  present, &config);

@@ -90,7 +90,8 @@ Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const 
                               data_types));
   }
   if (count > 0 && devices_present == 0) {
-    return refuse(fmt::format("{} devices are listed, but this process has none; see NPUPROF_DEVICE", count));
+    return refuse(
+        fmt::format("the list of devices has {}, but this process has none; see NPUPROF_DEVICE", count));
   }
   if (count > devices_present) {
     return refuse(fmt::format("{} devices are listed; there are {}", count, devices_present));

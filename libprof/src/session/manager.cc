@@ -83,7 +83,7 @@ void Manager::LogAll(const std::vector<std::string>& texts) const {
 Result Manager::CheckMode(const char* function) const {
   if (mode_ == Mode::kCommand) {
     return Result::Fail(code::kAlreadyRun,
-                        fmt::format("{} while the npuprof command owns profiling of this process", function));
+                        fmt::format("{} is refused: this process is profiled by `npuprof record`", function));
   }
   if (mode_ == Mode::kSubscribe) {
     return Result::Fail(

@@ -269,6 +269,17 @@ void Session::DeviceClosed(uint32_t id) {
   closing->Close();
 }
 
+// Without a word, a session of a wrong id would look like one of a device that had nothing to do.
+void Session::NameUnseenDevices() {
+  if (backend_ == device::Backend::kNone) return;  // said at the start
+  for (uint32_t id : wanted_.devices) {
+    if (device_files_.contains(id)) continue;
+    messages_.Add(
+        drain::Severity::kWarning,
+        fmt::format("device {} is listed, but the program did not open it; nothing is recorded of it", id));
+  }
+}
+
 Result Session::Stop() {
   const uint64_t begin = host::MonotonicRawNs();
   const auto deadline = std::chrono::steady_clock::now() + kTaskPatience;
@@ -293,6 +304,7 @@ Result Session::Stop() {
   for (const auto& collector : collectors_) {
     if (!collector->closed()) check(collector->WriteEnd());
   }
+  NameUnseenDevices();
   check(trace::WriteEndInfo(directory_, end, std::nullopt));
   // The rate of the counter is known better now than at the start.
   host_.cycle_mhz = host::MeasureHz() / 1e6;

@@ -79,6 +79,7 @@ class Session {
   void AddHostSources();
   trace::Manifest Describe() const;
   bool Lists(uint32_t id) const;
+  void NameUnseenDevices();
 
   // Order matters: files and sources are destroyed before the collection they belong to, which is finished then.
   Messages messages_;

@@ -153,6 +153,21 @@ TEST_F(DeviceSession, TheManifestTellsOfADeviceAsSoonAsItHasJoined) {
   EXPECT_EQ(aclprofDestroyConfig(config), 0);
 }
 
+TEST_F(DeviceSession, AListedDeviceThatTheProgramNeverOpensIsNamed) {
+  ASSERT_EQ(MsprofNotifySetDevice(0, 1, false), 0);  // other tests of this process open it
+  aclprofConfig* config = Config({0, 1}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  Run(0, 3);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  const auto manifest = Manifest(ProfDirectories().at(0));
+  std::vector<std::string> warnings;
+  for (const auto& message : manifest["messages"])
+    if (message["severity"] == "warning") warnings.push_back(message["text"]);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0], "device 1 is listed, but the program did not open it; nothing is recorded of it");
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
 TEST_F(DeviceSession, ListsOfEarlierSessionsAreForgotten) {
   aclprofConfig* first = Config({1}, ACL_PROF_TASK_TIME_L0);
   ASSERT_EQ(aclprofStart(first), 0) << Message();
