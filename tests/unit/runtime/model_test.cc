@@ -126,7 +126,10 @@ TEST_F(Model, DescriptionTellsNamesShapesAndTypes) {
 TEST_F(Model, RefusalsHaveTheirCodesAndNameTheFault) {
   uint32_t model = 0;
   EXPECT_EQ(aclmdlLoadFromFile("/no/such/model.json", &model), ACL_ERROR_INVALID_FILE);
-  EXPECT_NE(std::string(aclGetRecentErrMsg()).find("/no/such/model.json"), std::string::npos);
+  EXPECT_NE(std::string(aclGetRecentErrMsg()).find("/no/such/model.json cannot be read: No such file"),
+            std::string::npos);
+  EXPECT_EQ(aclmdlLoadFromFile("/", &model), ACL_ERROR_INVALID_FILE);
+  EXPECT_NE(std::string(aclGetRecentErrMsg()).find("model / cannot be read"), std::string::npos);
   EXPECT_EQ(aclmdlLoadFromFile(nullptr, &model), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclmdlLoadFromMem("{}", 2, &model), ACL_ERROR_PARSE_MODEL);
   EXPECT_EQ(aclmdlUnload(4711), ACL_ERROR_INVALID_MODEL_ID);

@@ -163,6 +163,7 @@ TEST(ModelFile, FaultsNameFileOperatorAndValue) {
     EXPECT_NE(message(OneOp("Warp", "FLOAT")).find(part), std::string::npos) << part;
   EXPECT_NE(message(OneOp("Relu", "FLOAT17")).find("FLOAT17"), std::string::npos);
   EXPECT_NE(message("{").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(message("IMOD\x01").find("compiled models (.om) cannot be run"), std::string::npos);
   EXPECT_NE(message("[]").find("file.json"), std::string::npos);
   EXPECT_NE(message("{\"format\":2}").find("format 2"), std::string::npos);
   EXPECT_NE(message("{\"format\":1}").find("\"name\" is missing"), std::string::npos);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -61,8 +63,12 @@ int ReadModel(const char* path, ops::ModelFile* model) {
   std::error_code error;
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;
-  if (!std::filesystem::is_regular_file(path, error) || !in || !(text << in.rdbuf()))
-    return rtFail(ACL_ERROR_INVALID_FILE, fmt::format("model {} cannot be read", path));
+  const int reason = in ? 0 : errno;
+  if (!std::filesystem::is_regular_file(path, error) || !in || !(text << in.rdbuf())) {
+    return rtFail(ACL_ERROR_INVALID_FILE,
+                  fmt::format("model {} cannot be read: {}", path,
+                              reason ? std::strerror(reason) : "it is no file with contents"));
+  }
   try {
     *model = ops::ParseModel(text.str(), path, PlanningCores());
   } catch (const ops::ModelError& e) {

@@ -101,7 +101,10 @@ ModelFile ParseModel(std::string_view text, const std::string& source, const Cor
       m.plans.push_back(PlanOperator(m.ops.back(), cores));
     }
   } catch (const json::exception& e) {
-    throw ModelError(fmt::format("model {} is not valid JSON: {}", source, e.what()));
+    throw ModelError(fmt::format(
+        "model {} is not valid JSON; the simulated runtime takes lists of operators in JSON, compiled "
+        "models (.om) cannot be run: {}",
+        source, e.what()));
   } catch (const std::exception& e) {  // from Bad() and PlanOperator()
     throw ModelError(fmt::format("model {}: {}", source, e.what()));
   }
