@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fresh directories of every kind of configuration satisfy the format."""
+import os
+
 from harness import ACL_API, HCCL, METRICS, RUNTIME_API, TASK_TIME, TASK_TIME_L0, ClientTest
 
 GROUPS = {0: "ArithmeticUtilization", 1: "PipeUtilizationExct", 2: "Memory", 3: "MemoryL0",
@@ -38,6 +40,15 @@ class DataTypes(ClientTest):
         counts = self.assert_readable(profile)["host"]
         self.assertGreaterEqual(counts["host_cpu.data"], 2)
         self.assertGreaterEqual(counts["host_mem.data"], 2)
+
+    def test_what_no_table_shows_is_named(self):
+        _, profile = self.workload(self.fresh("named"), "tasks=200", "set=8:cpu,mem")
+        unseen = ["host/data/host_cpu.data", "host/data/host_mem.data"]
+        self.assertEqual(profile.export()["not_exported"], unseen)
+        with open(os.path.join(os.path.dirname(profile.path), "tables", "README.txt"), encoding="utf-8") as f:
+            self.assertIn(f"Recorded, and in none of these files: {', '.join(unseen)}.", f.read())
+        # A part of the export says nothing about the rest.
+        self.assertEqual(profile.export("--format", "csv")["not_exported"], [])
 
     def test_clock_settings_of_the_device(self):
         for name, env in (("late", {"NPUSIM_CLOCK_START": 10**12}), ("fast", {"NPUSIM_CLOCK_PPM": 900}),

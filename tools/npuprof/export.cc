@@ -45,6 +45,7 @@ json ToJson(const analysis::ExportResult& result) {
               {"devices", json::array()},
               {"broken_records", result.broken_records},
               {"losses", json::array()},
+              {"not_exported", result.not_exported},
               {"warnings", json::array()}};
   for (const auto& file : result.files) out["files"].push_back(file.string());
   for (const analysis::DeviceCounts& d : result.devices) {
@@ -101,6 +102,8 @@ void Print(const analysis::ExportResult& result, const std::string& lost_altoget
   }
   for (const analysis::Warning& w : result.warnings)
     fmt::print("{}\n", Paint("warning: " + w.Line(), Style::kWarn, colour));
+  if (!result.not_exported.empty())
+    fmt::print("recorded, and in no table or timeline: {}\n", fmt::join(result.not_exported, ", "));
   fmt::print("exported in {}, {}\n", Duration(elapsed_ns), lost_altogether);
   if (result.simulated) fmt::print("{}", mark);
 }
@@ -153,6 +156,9 @@ void AddExport(CLI::App& app, Action& action) {
       "  npuprof export out/PROF_000001_*\n"
       "  npuprof export out --format csv --output tables\n"
       "  npuprof export out --json | jq .rows\n"
+      "Tables: " +
+      fmt::format("{}", fmt::join(analysis::KnownTables(), ", ")) +
+      ".\n"
       "The timeline (msprof_*.json) opens in ui.perfetto.dev and chrome://tracing.");
   command->callback([options, &action] { action = [options] { return Export(*options); }; });
 }

@@ -217,6 +217,8 @@ void Exporter::Write() {
   result_.warnings = profile_.warnings();
   result_.warnings.insert(result_.warnings.end(), diagnostics_.warnings().begin(),
                           diagnostics_.warnings().end());
+  if (formats_.size() == KnownFormats().size() && tables_.size() == KnownTables().size())
+    result_.not_exported = index_.Unread();
   result_.files.push_back(WriteReadme(output_, profile_, result_));
 }
 

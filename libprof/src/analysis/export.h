@@ -50,6 +50,9 @@ struct ExportResult {
   std::vector<Loss> losses;       ///< from the manifest: records that never reached the files
   uint64_t broken_records = 0;    ///< in the files, but unreadable; see warnings
   std::vector<Warning> warnings;  ///< includes those of the Profile
+  /// Record files that hold something which no table and no layer of the timeline shows; known only if everything
+  /// was exported.
+  std::vector<std::string> not_exported;
 };
 
 /// Exports `profile`. Tables without rows are not written. Throws Error if an option is unknown or the output

@@ -2,6 +2,7 @@
 #include "analysis/readme.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/text.h"
 
@@ -52,6 +53,9 @@ std::filesystem::path WriteReadme(const std::filesystem::path& output, const Pro
   }
   if (result.broken_records > 0) {
     text += fmt::format("Unreadable in the files: {} records.\n", result.broken_records);
+  }
+  if (!result.not_exported.empty()) {
+    text += fmt::format("Recorded, and in none of these files: {}.\n", fmt::join(result.not_exported, ", "));
   }
   if (!result.warnings.empty()) text += "Remarks:\n";
   for (const auto& warning : result.warnings) text += "  " + warning.Line() + "\n";

@@ -49,8 +49,17 @@ SliceIndex::SliceIndex(const std::filesystem::path& root, const std::vector<std:
 
 const Slices& SliceIndex::Get(const std::string& base) const {
   static const Slices kNone;
+  asked_.insert(base);
   const auto it = slices_.find(base);
   return it == slices_.end() ? kNone : it->second;
+}
+
+std::vector<std::string> SliceIndex::Unread() const {
+  std::vector<std::string> out;
+  for (const auto& [base, slices] : slices_) {
+    if (!asked_.contains(base) && TotalBytes(slices) > 0) out.push_back(base);
+  }
+  return out;
 }
 
 uint64_t TotalBytes(const Slices& slices) {

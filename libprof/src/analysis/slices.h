@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,12 @@ class SliceIndex {
   const std::map<std::string, Slices>& all() const { return slices_; }
   /// Slices of one base; empty if there are none.
   const Slices& Get(const std::string& base) const;
+  /// Bases with contents that Get() was never asked for. One thread.
+  std::vector<std::string> Unread() const;
 
  private:
   std::map<std::string, Slices> slices_;
+  mutable std::set<std::string> asked_;
 };
 
 uint64_t TotalBytes(const Slices& slices);
