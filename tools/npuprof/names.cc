@@ -112,7 +112,7 @@ std::string ParseMetricGroup(std::string_view name) {
   for (const std::string& group : MetricGroups()) {
     if (Lower(group) == Lower(name)) return group;
   }
-  throw Error(fmt::format("'{}' is no metric group; known are {}", name, fmt::join(MetricGroups(), ", ")),
+  throw Error(fmt::format("'{}' is no counter group; known are {}", name, fmt::join(MetricGroups(), ", ")),
               kUsage);
 }
 

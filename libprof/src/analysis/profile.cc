@@ -271,7 +271,8 @@ Profile Profile::Open(const fs::path& directory) {
   }
   if (found.size() > 1) {
     throw Error(fmt::format("{} holds {} PROF directories; give one of them, for example {}",
-                            directory.string(), found.size(), found.front().filename().string()));
+                            directory.string(), found.size(),
+                            (directory / found.back().filename()).string()));
   }
   return ProfileReader::Read(found.front());
 }

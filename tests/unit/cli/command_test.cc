@@ -51,6 +51,16 @@ TEST(Command, RefusalNamesTheValueAndWhatIsAllowed) {
   const Finished command = Shell(scratch, kNpuprof + " frob");
   EXPECT_NE(command.err.find("'frob' is no command; known are record, export, info, list"),
             std::string::npos);
+  const std::vector<std::pair<std::string, std::string>> sentences = {
+      {"", "a command is missing; known are record, export, info, list"},
+      {"export a b c", "npuprof export does not take 'b' 'c'; see npuprof export --help"},
+      {"export", "PROF_DIR is required; see npuprof export --help"},
+      {"list --frob", "npuprof list does not take '--frob'; see npuprof list --help"},
+      {"record ./a --b", "npuprof record does not take './a' '--b'; write the program to run after '--'"},
+      {"record --frob -- true", "npuprof record does not take '--frob'; see npuprof record --help"},
+  };
+  for (const auto& [arguments, sentence] : sentences)
+    EXPECT_EQ(Shell(scratch, kNpuprof + " " + arguments).err, "npuprof: " + sentence + "\n");
   const Finished format = Shell(scratch, kNpuprof + " export --format cvs x");
   EXPECT_NE(format.err.find("'cvs' is no export format; known are csv, json"), std::string::npos)
       << format.err;

@@ -70,7 +70,7 @@ TEST(DataTypes, BitsThatNoSessionAcceptsAreRefusedBeforeTheProgramRuns) {
 TEST(MetricGroups, AnyCaseIsAcceptedAndSpelledAsPublished) {
   EXPECT_EQ(ParseMetricGroup("pipeutilization"), "PipeUtilization");
   EXPECT_EQ(ParseMetricGroup("MEMORYL0"), "MemoryL0");
-  EXPECT_NE(Refusal([] { ParseMetricGroup("Pipe"); }).find("'Pipe' is no metric group; known are Arith"),
+  EXPECT_NE(Refusal([] { ParseMetricGroup("Pipe"); }).find("'Pipe' is no counter group; known are Arith"),
             std::string::npos);
 }
 
