@@ -12,6 +12,7 @@
 
 #include "npuprof/commands.h"
 #include "npuprof/error.h"
+#include "npuprof/interruption.h"
 #include "npuprof/manifest.h"
 #include "npuprof/output.h"
 #include "npuprof/terminal.h"
@@ -115,6 +116,7 @@ int Export(const Options& options) {
   std::string lost_altogether;
   bool losses_known = false;
   {
+    const Interruption interruption;
     const analysis::Profile profile = analysis::Profile::Open(options.directory);
     Progress progress("exporting");
     analysis::ExportOptions request;
@@ -122,6 +124,12 @@ int Export(const Options& options) {
     request.formats = options.formats;
     request.progress = [&](const std::string& stage, uint64_t done, uint64_t total) {
       progress.Update(done, total, stage);
+    };
+    request.check = [&] {
+      if (const int signal = interruption.signal(); signal != 0) {
+        throw Error(fmt::format("interrupted by {}; nothing of the export was kept", SignalName(signal)),
+                    128 + signal);
+      }
     };
     result = analysis::Export(profile, request);
     lost_altogether = LostAltogether(profile, result);

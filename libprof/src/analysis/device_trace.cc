@@ -127,7 +127,7 @@ void DeviceTrace::LoadTaskLog(const std::function<void(uint64_t)>& progress) {
     tasks_.push_back(task);
     if (!task.is_subtask) ++counts_.tasks;
   };
-  tasks_.reserve(TotalBytes(index_.Get(Base("stars_soc"))) / kTaskLogFormat.bytes / 2);
+  tasks_.reserve(LikelyRecords(index_.Get(Base("stars_soc")), 2 * kTaskLogFormat.bytes));
   RecordReader reader(index_.Get(Base("stars_soc")), kTaskLogFormat, diagnostics_, progress);
   while (const uint8_t* record = reader.Next()) {
     const auto head = Get<uint16_t>(record, 0);

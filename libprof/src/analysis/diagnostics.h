@@ -19,8 +19,9 @@ class Diagnostics {
 
   /// A remark about a whole file, or about the run if `file` is empty. Repetitions are dropped.
   void Warn(std::string file, std::string text);
-  /// A remark about the record at byte `offset` of `file`; `broken` if its content is lost by it.
-  void Record(const std::string& file, uint64_t offset, const std::string& text, bool broken = true);
+  /// A remark about `count` records from byte `offset` of `file` on; `broken` if their content is lost by it.
+  void Record(const std::string& file, uint64_t offset, const std::string& text, bool broken = true,
+              uint64_t count = 1);
 
   const std::vector<Warning>& warnings() const { return warnings_; }
   uint64_t broken() const { return broken_; }

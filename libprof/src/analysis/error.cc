@@ -18,8 +18,9 @@ void Diagnostics::Warn(std::string file, std::string text) {
   if (fresh) warnings_.push_back({std::move(file), 0, 0, std::move(text)});
 }
 
-void Diagnostics::Record(const std::string& file, uint64_t offset, const std::string& text, bool broken) {
-  if (broken) ++broken_;
+void Diagnostics::Record(const std::string& file, uint64_t offset, const std::string& text, bool broken,
+                         uint64_t count) {
+  if (broken) broken_ += count;
   auto it = index_.find({file, text});
   if (it == index_.end() && warnings_.size() >= kMaxWarnings) {
     // A file of noise must not turn into as many different warnings as it has records.
@@ -31,7 +32,7 @@ void Diagnostics::Record(const std::string& file, uint64_t offset, const std::st
     it = index_.emplace(std::pair(file, text), warnings_.size()).first;
     warnings_.push_back({file, offset, 0, text});
   }
-  ++warnings_[it->second].count;
+  warnings_[it->second].count += count;
 }
 
 }  // namespace npuprof::analysis

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <ctime>
 #include <memory>
+#include <new>
 #include <optional>
 #include <system_error>
 
@@ -67,6 +68,10 @@ class Exporter {
     return output_ / fmt::format("{}_{}.{}", name, timestamp_, extension);
   }
   std::function<void(uint64_t)> Progress(const std::string& stage);
+  void Check() const {
+    if (options_.check) options_.check();
+  }
+  std::string OutOfMemory() const;
   void ExportDevice(size_t device);
   void ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock, const DeviceTask& task,
                   RecordLoader* loader);
@@ -139,6 +144,7 @@ void Exporter::ChooseOutput() {
 std::function<void(uint64_t)> Exporter::Progress(const std::string& stage) {
   return [this, stage](uint64_t bytes) {
     done_ += bytes;
+    Check();
     if (options_.progress) options_.progress(stage, done_, std::max(done_, total_));
   };
 }
@@ -159,11 +165,26 @@ ExportResult Exporter::Run() {
   try {
     ChooseOutput();
     Write();
+  } catch (const std::bad_alloc&) {
+    Withdraw();
+    throw Error(OutOfMemory());
   } catch (...) {
     Withdraw();
     throw;
   }
   return std::move(result_);
+}
+
+std::string Exporter::OutOfMemory() const {
+  const Slice* largest = nullptr;
+  for (const auto& [base, slices] : index_.all()) {
+    for (const Slice& slice : slices) {
+      if (largest == nullptr || slice.bytes > largest->bytes) largest = &slice;
+    }
+  }
+  if (largest == nullptr) return fmt::format("memory is short for an export of {}", profile_.path().string());
+  return fmt::format("memory is short for an export of {}; its largest file is {} with {} bytes",
+                     profile_.path().string(), largest->name, largest->bytes);
 }
 
 // Tables without the ones that failed would pass for a whole export.
@@ -256,6 +277,7 @@ const Operator* ChooseOperator(const HostTrace& host, const Track& track, const 
 
 void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock,
                           const DeviceTask& task, RecordLoader* loader) {
+  Check();
   const DeviceInfo& info = profile_.devices()[device];
   TaskView view;
   view.device = info.id;
@@ -290,7 +312,10 @@ void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceC
 void Exporter::ExportHostLayer() {
   if (host_.apis() > 0) {
     timeline_->BeginHost();
-    ForEachApi(index_, nullptr, {}, [&](const Api& api) { timeline_->AddApi(api, &host_); });
+    ForEachApi(index_, nullptr, {}, [&](const Api& api) {
+      Check();
+      timeline_->AddApi(api, &host_);
+    });
   }
   if (timeline_->events() == 0) return;
   timeline_->Commit();

@@ -26,6 +26,8 @@ struct ExportOptions {
   /// Called now and then from the exporting thread. `done` and `total` count bytes of raw records; total may
   /// be 0.
   std::function<void(const std::string& stage, uint64_t done, uint64_t total)> progress;
+  /// Called often from the exporting thread. What it throws ends the export, and nothing of that stays behind.
+  std::function<void()> check;
 };
 
 /// What the raw records of one device held and what became of them.
@@ -56,7 +58,7 @@ struct ExportResult {
 };
 
 /// Exports `profile`. Tables without rows are not written. Throws Error if an option is unknown or the output
-/// cannot be written; no file of an earlier export is changed except README.txt, and no half-written file
+/// cannot be written, or if memory is short; no file of an earlier export is changed except README.txt, and no half-written file
 /// stays behind under its final name. Memory grows with the number of tasks (about 120 bytes each) and of
 /// distinct names, not with the size of the files.
 ExportResult Export(const Profile& profile, const ExportOptions& options);

@@ -174,10 +174,10 @@ void HostJoin::ReadCopies() {
 }
 
 void HostJoin::ReadTracks() {
-  uint64_t records = 0;
+  size_t records = 0;
   for (const char* age : {"unaging", "aging"}) {
     records +=
-        TotalBytes(index_.Get(fmt::format("host/data/{}.compact.task_track", age))) / kCompactFormat.bytes;
+        LikelyRecords(index_.Get(fmt::format("host/data/{}.compact.task_track", age)), kCompactFormat.bytes);
   }
   trace_->tracks_.reserve(records);
   ForEach("compact", "task_track", kCompactFormat,

@@ -123,7 +123,10 @@ class ProfileReader {
     }
     if (parts.empty())
       throw Error(first_error.empty() ? root.string() + " holds no usable part" : first_error);
-    const SliceIndex index(root, parts);
+    Diagnostics diagnostics;
+    const SliceIndex index(root, parts, &diagnostics);
+    const auto& unread = diagnostics.warnings();
+    profile.warnings_.insert(profile.warnings_.end(), unread.begin(), unread.end());
     for (const auto& [path, slices] : index.all()) {
       DataFile file{path, static_cast<unsigned>(slices.size()), TotalBytes(slices), RecordBytes(path), 0};
       if (file.record_bytes != 0) file.records = file.bytes / file.record_bytes;

@@ -12,6 +12,7 @@ namespace npuprof::analysis {
 namespace {
 
 constexpr size_t kChunkBytes = 1 << 20;
+constexpr const char* kUnused = "unused space, all zero";
 
 size_t ReadFully(int fd, uint64_t offset, uint8_t* out, size_t bytes) {
   size_t done = 0;
@@ -97,6 +98,26 @@ void RecordReader::Plan() {
   }
 }
 
+// A file that was extended and never written may be of any size: its holes cost no time.
+void RecordReader::SkipHole() {
+  if (fd_ < 0 || !format_.has_magic) return;
+  // What is in the buffer goes on where the hole ends, which only makes no difference if it is unused too.
+  const auto zero = [](uint8_t byte) { return byte == 0; };
+  const auto from = buffer_.begin() + static_cast<ptrdiff_t>(begin_);
+  if (end_ - begin_ >= 4 * format_.bytes ||
+      !std::all_of(from, buffer_.begin() + static_cast<ptrdiff_t>(end_), zero))
+    return;
+  const Part& part = parts_[part_];
+  const off_t data = ::lseek(fd_, static_cast<off_t>(part_offset_), SEEK_DATA);
+  if (data < 0 && errno != ENXIO) return;  // a file system that cannot tell
+  const uint64_t end = data < 0 ? part.end : std::min(part.end, static_cast<uint64_t>(data));
+  const uint64_t records = (end - part_offset_) / format_.bytes;
+  if (records * format_.bytes < kChunkBytes) return;
+  Report(part.position + (part_offset_ - part.begin), kUnused, false, records);
+  part_offset_ += records * format_.bytes;
+  if (progress_) progress_(records * format_.bytes);
+}
+
 void RecordReader::Fill() {
   if (begin_ > 0) {
     std::copy(buffer_.begin() + static_cast<ptrdiff_t>(begin_),
@@ -125,9 +146,10 @@ void RecordReader::Fill() {
     const Part& part = parts_[part_];
     const Slice& slice = slices_[part.slice];
     size_t got = 0;
+    if (fd_ < 0) fd_ = OpenForReading(slice.path);
+    SkipHole();
     const size_t want =
         static_cast<size_t>(std::min<uint64_t>(buffer_.size() - end_, part.end - part_offset_));
-    if (fd_ < 0) fd_ = OpenForReading(slice.path);
     if (fd_ >= 0) got = ReadFully(fd_, part_offset_, buffer_.data() + end_, want);
     if (got > 0) {
       spans_.push_back({end_, part.position + (part_offset_ - part.begin)});
@@ -174,7 +196,7 @@ const uint8_t* RecordReader::Next() {
       return record;
     }
     if (std::all_of(record, record + size, [](uint8_t byte) { return byte == 0; })) {
-      Report(position_, "unused space, all zero", false);
+      Report(position_, kUnused, false);
       begin_ += size;
       continue;
     }
@@ -199,11 +221,11 @@ void RecordReader::Resynchronise(size_t available) {
   begin_ += skip;
 }
 
-void RecordReader::Report(uint64_t position, const std::string& reason, bool broken) {
+void RecordReader::Report(uint64_t position, const std::string& reason, bool broken, uint64_t count) {
   uint64_t start = 0;
   for (const auto& slice : slices_) {
     if (position < start + slice.bytes || &slice == &slices_.back()) {
-      diagnostics_->Record(slice.name, position - start, reason, broken);
+      diagnostics_->Record(slice.name, position - start, reason, broken, count);
       return;
     }
     start += slice.bytes;

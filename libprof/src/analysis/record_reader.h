@@ -41,8 +41,8 @@ constexpr RecordFormat kFrequencyFormat{888, false, 0, 0};
 
 /// Whole records in file order. Records that straddle two slices are joined; torn ones at a cut-off end or an
 /// aged-out front, records with a wrong magic and unused (zero) space are stepped over and reported. Where
-/// the magic is lost the reader looks for the next two records in step and goes on there. Memory: one chunk
-/// of 1 MiB.
+/// the magic is lost the reader looks for the next two records in step and goes on there. Holes of files are
+/// unused space that is not even read, where the format has a magic. Memory: one chunk of 1 MiB.
 class RecordReader {
  public:
   /// `progress` may be empty; it gets the bytes read since its last call.
@@ -69,7 +69,8 @@ class RecordReader {
   void Fill();
   bool HasMagic(const uint8_t* record) const;
   void Resynchronise(size_t available);
-  void Report(uint64_t position, const std::string& reason, bool broken = true);
+  void SkipHole();
+  void Report(uint64_t position, const std::string& reason, bool broken = true, uint64_t count = 1);
 
   const Slices& slices_;
   RecordFormat format_;

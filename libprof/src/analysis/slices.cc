@@ -22,7 +22,8 @@ bool Split(std::string_view name, std::string_view* base, uint64_t* number) {
 
 }  // namespace
 
-SliceIndex::SliceIndex(const std::filesystem::path& root, const std::vector<std::string>& parts) {
+SliceIndex::SliceIndex(const std::filesystem::path& root, const std::vector<std::string>& parts,
+                       Diagnostics* diagnostics) {
   namespace fs = std::filesystem;
   for (const auto& part : parts) {
     std::error_code error;
@@ -40,6 +41,8 @@ SliceIndex::SliceIndex(const std::filesystem::path& root, const std::vector<std:
       slice.name = part + "/data/" + file;
       slices_[part + "/data/" + std::string(base)].push_back(std::move(slice));
     }
+    if (diagnostics && error && error != std::errc::no_such_file_or_directory)
+      diagnostics->Warn(part + "/data", "cannot be read: " + error.message());
   }
   for (auto& [base, slices] : slices_) {
     std::sort(slices.begin(), slices.end(),
@@ -66,6 +69,11 @@ uint64_t TotalBytes(const Slices& slices) {
   uint64_t total = 0;
   for (const auto& slice : slices) total += slice.bytes;
   return total;
+}
+
+size_t LikelyRecords(const Slices& slices, uint32_t record_bytes) {
+  constexpr uint64_t kMost = 1 << 20;
+  return static_cast<size_t>(std::min(TotalBytes(slices) / record_bytes, kMost));
 }
 
 }  // namespace npuprof::analysis

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/diagnostics.h"
+
 namespace npuprof::analysis {
 
 struct Slice {
@@ -23,8 +25,10 @@ using Slices = std::vector<Slice>;  ///< in rising order of number
 /// All slices below the data directories of one PROF directory, by base ("host/data/aging.api_event.data").
 class SliceIndex {
  public:
-  /// Scans `root`/<part>/data for each part. Unreadable or absent directories count as empty.
-  SliceIndex(const std::filesystem::path& root, const std::vector<std::string>& parts);
+  /// Scans `root`/<part>/data for each part. Absent directories count as empty, and so do those that cannot be read,
+  /// with a warning if `diagnostics` is given.
+  SliceIndex(const std::filesystem::path& root, const std::vector<std::string>& parts,
+             Diagnostics* diagnostics = nullptr);
 
   const std::map<std::string, Slices>& all() const { return slices_; }
   /// Slices of one base; empty if there are none.
@@ -38,5 +42,9 @@ class SliceIndex {
 };
 
 uint64_t TotalBytes(const Slices& slices);
+
+/// How many of the records of `record_bytes` to make room for beforehand. The size of a file is only a hint: it may
+/// be made of holes or of something else, so beyond a million records room is made as they come.
+size_t LikelyRecords(const Slices& slices, uint32_t record_bytes);
 
 }  // namespace npuprof::analysis

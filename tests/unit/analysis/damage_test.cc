@@ -141,6 +141,69 @@ TEST_F(Damage, UnusedSpaceAtTheEndGivesNoRows) {
   ASSERT_NE(FindWarning(result.warnings, kTaskLog, "unused space"), nullptr);
 }
 
+TEST_F(Damage, SparseFileOfATerabyteCostsNeitherMemoryNorTime) {
+  constexpr uint64_t kBytes = uint64_t{1} << 40;
+  const uint64_t used = fs::file_size(prof_ / kTaskLog);
+  fs::resize_file(prof_ / kTaskLog, kBytes);
+  const auto result = Export();
+  EXPECT_EQ(result.rows.at("task_time"), kTasks);
+  EXPECT_EQ(result.broken_records, 0u);
+  const Warning* unused = FindWarning(result.warnings, kTaskLog, "unused space");
+  ASSERT_NE(unused, nullptr);
+  EXPECT_EQ(unused->offset, used);
+  EXPECT_EQ(unused->count, (kBytes - used) / 64);
+}
+
+TEST_F(Damage, RecordsBehindAHoleAreReadAtTheirPlace) {
+  const fs::path log = prof_ / kTaskLog;
+  const std::string records = ReadFile(log);
+  // Blocks of a file system are not multiples of a record; the second half begins in the middle of one.
+  constexpr uint64_t kHole = 64 * 1'000'001;
+  const size_t half = records.size() / 128 * 64;
+  fs::resize_file(log, half);
+  fs::resize_file(log, half + kHole);
+  std::ofstream(log, std::ios::binary | std::ios::app)
+      .write(records.data() + half, static_cast<std::streamsize>(records.size() - half));
+  const auto result = Export();
+  EXPECT_EQ(result.rows.at("task_time"), kTasks);
+  EXPECT_EQ(result.broken_records, 0u);
+  const Warning* unused = FindWarning(result.warnings, kTaskLog, "unused space");
+  ASSERT_NE(unused, nullptr);
+  EXPECT_EQ(unused->count, kHole / 64);
+}
+
+TEST_F(Damage, ExportThatIsToStopLeavesNothingBehind) {
+  TemporaryDirectory out;
+  analysis::ExportOptions options;
+  options.output = out.path();
+  uint64_t most = 0;
+  options.check = [&] { ++most; };
+  analysis::Export(Profile::Open(prof_), options);
+  ASSERT_GT(most, kTasks);
+  for (uint64_t stop = 1; stop <= most; ++stop) {
+    TemporaryDirectory other;
+    uint64_t checks = 0;
+    options.output = other.path();
+    options.check = [&] {
+      if (++checks == stop) throw Error("enough");
+    };
+    EXPECT_EQ(ErrorOf([&] { analysis::Export(Profile::Open(prof_), options); }), "enough");
+    EXPECT_TRUE(fs::is_empty(other.path())) << "stopped at check " << stop;
+  }
+}
+
+TEST_F(Damage, ShortMemoryIsSaidWithTheLargestFileAndItsSize) {
+  TemporaryDirectory out;
+  analysis::ExportOptions options;
+  options.output = out.path();
+  options.check = [] { throw std::bad_alloc(); };
+  const std::string error = ErrorOf([&] { analysis::Export(Profile::Open(prof_), options); });
+  EXPECT_TRUE(Contains(error, "memory is short")) << error;
+  EXPECT_TRUE(Contains(error, prof_.string())) << error;
+  EXPECT_TRUE(Contains(error, ".slice_0 with ")) << error;
+  EXPECT_TRUE(fs::is_empty(out.path()));
+}
+
 TEST_F(Damage, UnknownLevelCostsTheRecordOnly) {
   const char* file = "host/data/aging.api_event.data.slice_0";
   std::string apis = ReadFile(prof_ / file);
@@ -226,6 +289,16 @@ TEST_F(Damage, MissingPartsAreNamedAndTheRestIsExported) {
   EXPECT_EQ(result.rows.at("task_time"), kTasks);
   EXPECT_FALSE(result.rows.contains("op_summary"));
   ASSERT_NE(FindWarning(result.warnings, "host", "host_start.log"), nullptr);
+}
+
+TEST_F(Damage, DataThatCannotBeListedIsNamedAndTheRestIsExported) {
+  // Root may read whatever has no right to be read, so something else is in the way.
+  fs::remove_all(prof_ / "device_0/data");
+  std::ofstream(prof_ / "device_0/data") << "no directory";
+  const auto result = Export();
+  EXPECT_NE(FindWarning(result.warnings, "device_0/data", "cannot be read: Not a directory"), nullptr);
+  EXPECT_EQ(result.rows.count("task_time"), 0u);
+  EXPECT_GT(result.rows.at("api_statistic"), 0u);
 }
 
 TEST_F(Damage, EachMissingKeyIsNamedWithItsFile) {

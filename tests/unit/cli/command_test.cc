@@ -275,6 +275,35 @@ TEST(Command, InfoShowsTheManifestBetweenTwoMarks) {
   EXPECT_EQ(run.out.find("look here"), run.out.rfind("look here")) << "said once";
 }
 
+TEST(Command, InterruptedExportLeavesNothingBehindAndSaysSoByItsStatus) {
+  const struct {
+    const char* name;
+    int status;
+  } kSignals[] = {{"INT", 130}, {"TERM", 143}, {"HUP", 129}};
+  for (const auto& signal : kSignals) {
+    Scratch scratch;
+    std::filesystem::copy(kGoldenMin, scratch.path() / "in", std::filesystem::copy_options::recursive);
+    const std::filesystem::path prof = scratch.path() / "in/PROF_000001_20260101000000123_00012345ABCDEFGH";
+    // Counter records have no magic number: this many zeros keep the export busy for hours.
+    const std::filesystem::path counters = prof / "device_0/data/ffts_profile.data.0.slice_0";
+    ASSERT_TRUE(std::filesystem::exists(counters));
+    std::filesystem::permissions(counters, std::filesystem::perms::owner_write,
+                                 std::filesystem::perm_options::add);
+    std::filesystem::resize_file(counters, uint64_t{1} << 40);
+    const std::string out = scratch.path().string() + "/out";
+    // A shell has the programs in its background ignore SIGINT.
+    const Finished run =
+        Shell(scratch, "env --default-signal=INT " + kNpuprof + " export --output " + out + " " +
+                           prof.string() + " & until ls " + out +
+                           "/*.part >/dev/null 2>&1; do kill -0 $! || exit 99; sleep 0.02; done; kill -s " +
+                           signal.name + " $!; wait $!");
+    EXPECT_EQ(run.status, signal.status) << run.err;
+    EXPECT_EQ(run.err, std::string("npuprof: interrupted by SIG") + signal.name +
+                           "; nothing of the export was kept\n");
+    EXPECT_FALSE(std::filesystem::exists(out)) << signal.name;
+  }
+}
+
 TEST(Command, DevicesOfTheSimulatedRuntimeAreShownAndOthersRefused) {
   Scratch scratch;
   const Finished run = Shell(scratch, "NPUSIM_DEVICES=3 " + kNpuprof + " info --device --json");
