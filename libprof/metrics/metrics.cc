@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace npuprof {
 extern const char* const kA2Table;
@@ -112,6 +114,25 @@ MetricGroup ParseGroup(const json& node, const ChipTable& table) {
   }
   return group;
 }
+
+// The parser's values need memory even to be destroyed, and end the program if there is none then. So what parsing
+// takes is asked for first, where its lack is an exception like any other. In small pieces: they stay at hand. By calls of
+// the functions themselves: a compiler may leave out pairs of `new` and `delete`.
+void RequireMemory(size_t bytes) {
+  struct Piece {
+    Piece* next;
+    char rest[1000];
+  };
+  Piece* pieces = nullptr;
+  bool enough = true;
+  for (size_t got = 0; got < bytes && enough; got += sizeof(Piece)) {
+    auto* piece = static_cast<Piece*>(::operator new(sizeof(Piece), std::nothrow));
+    enough = piece != nullptr;
+    if (enough) piece->next = std::exchange(pieces, piece);
+  }
+  while (pieces != nullptr) ::operator delete(std::exchange(pieces, pieces->next));
+  if (!enough) throw std::bad_alloc();
+}
 }  // namespace
 
 const MetricGroup* ChipTable::Find(int id) const {
@@ -130,6 +151,7 @@ const MetricGroup* ChipTable::Find(std::string_view group_name) const {
 }
 
 ChipTable ParseChipTable(std::string_view text) {
+  RequireMemory(text.size() * 64);
   try {
     const json root = json::parse(text);
     ChipTable table;

@@ -69,10 +69,11 @@ struct ChipTable {
 };
 
 /// Parses and checks a table: events named once, lists within the counters, every metric computable from the
-/// lists of the cores it is for. Throws std::runtime_error with one sentence.
+/// lists of the cores it is for. Throws std::runtime_error with one sentence, or std::bad_alloc.
 ChipTable ParseChipTable(std::string_view json);
 
-/// The table of A2 (platform_version 5). Loaded once; safe from any thread.
+/// The table of A2 (platform_version 5). Loaded once; safe from any thread. Throws std::bad_alloc if there is no memory
+/// to load it, and tries again at the next call.
 const ChipTable& A2();
 
 /// "0x8,0xa": the form of sample.json.

@@ -2,10 +2,18 @@
 #include "metrics/metrics.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <new>
 #include <stdexcept>
+#include <vector>
 
 namespace npuprof {
+extern const char* const kA2Table;
+
 namespace {
 
 TEST(Metrics, A2HasTheGroupsOfTheInterfaceAndNoOthers) {
@@ -79,6 +87,49 @@ TEST(Metrics, EventListsSurviveTextAndBack) {
   EXPECT_EQ(SplitEvents("0x10000"), std::nullopt);
   EXPECT_EQ(SplitEvents("0x"), std::nullopt);
   EXPECT_EQ(SplitEvents("0x8,,0x9"), std::nullopt);
+}
+
+// In a child of its own: takes all memory, gives `pieces` KiB back, and loads the table.
+int LoadWithAlmostNoMemory(size_t pieces) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    const rlimit limit{64 << 20, 64 << 20};
+    setrlimit(RLIMIT_AS, &limit);
+    std::vector<void*> taken;
+    taken.reserve(1 << 20);
+    for (size_t size = 1024; size >= 16; size /= 2) {
+      while (void* piece = std::malloc(size)) {
+        if (size == 1024 && taken.size() < taken.capacity()) taken.push_back(piece);
+      }
+    }
+    for (size_t i = 0; i < pieces && !taken.empty(); ++i) {
+      std::free(taken.back());
+      taken.pop_back();
+    }
+    try {
+      _exit(ParseChipTable(kA2Table).chip == 5 ? 5 : 1);
+    } catch (const std::bad_alloc&) {
+      _exit(0);
+    }
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(Metrics, MemoryThatIsTooShortForTheTableIsAnExceptionAndNoEnd) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the memory of a program under a sanitizer cannot be limited";
+#endif
+  EXPECT_EQ(LoadWithAlmostNoMemory(0), 0);
+  bool loaded = false;
+  for (size_t pieces = 4; pieces <= 4096; pieces *= 2) {
+    const int status = LoadWithAlmostNoMemory(pieces);
+    loaded = WIFEXITED(status) && WEXITSTATUS(status) == 5;
+    EXPECT_TRUE(status == 0 || loaded) << pieces << " KiB left: wait status " << status;
+  }
+  EXPECT_TRUE(loaded) << "a few MiB are enough";
 }
 
 }  // namespace
