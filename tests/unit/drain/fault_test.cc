@@ -235,8 +235,10 @@ TEST_P(FaultTest, WriteThatNeverEndsDoesNotHoldTheCaller) {
   EXPECT_EQ(collection->Finish(seconds(1)).kind, ErrorKind::kTimeout);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(20));
   collection.reset();
-  // The thread is still there, waiting for the write; it dies with the process. That is what is promised.
-  (void)drain.release();
+  // The thread is still there, waiting for the write; it dies with the process. That is what is promised. So its drain
+  // has to live as long.
+  static auto& waiting = *new std::vector<std::unique_ptr<Drain>>;
+  waiting.push_back(std::move(drain));
 }
 
 TEST_P(FaultTest, FileSizeLimitOfTheProgramNeitherKillsItNorTearsARecord) {
