@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd_identity.h"
 #include "device/backends.h"
 #include "drain/drain.h"
 #include "drain/fork_guard.h"
@@ -31,11 +32,13 @@ class KernelFile final : public DeviceFile {
     if (!Ours()) return;  // the fork handler closed it, and mappings are not inherited
     for (const auto& [address, length] : maps_) munmap(address, length);
     drain::UnguardFd(fd_);
-    close(fd_);
+    if (identity_.Holds(fd_)) close(fd_);
   }
 
   int Ioctl(unsigned long request, void* argument) override {
     if (!Ours()) return -EOWNERDEAD;
+    if (!identity_.Holds(fd_))
+      return -EBADF;  // the program closed it; the number may be one of its own files
     return ioctl(fd_, request, argument) == 0 ? 0 : -errno;
   }
   int Map(uint64_t area, size_t length, void** address) override {
@@ -61,6 +64,7 @@ class KernelFile final : public DeviceFile {
   bool Ours() const { return generation_ == drain::ForkGeneration(); }
 
   int fd_;
+  FdIdentity identity_{fd_};
   uint32_t id_;
   unsigned generation_ = drain::ForkGeneration();
   std::vector<std::pair<void*, size_t>> maps_;

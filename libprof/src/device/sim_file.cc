@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/fd_identity.h"
 #include "device/backends.h"
 #include "drain/drain.h"
 #include "npusim/npusim_device.h"
@@ -62,7 +63,7 @@ const SimApi* FindSim() {
 class SimFile final : public DeviceFile {
  public:
   SimFile(const SimApi* api, int handle, uint32_t id)
-      : api_(api), handle_(handle), id_(id), poll_fd_(api->poll_fd(handle)) {}
+      : api_(api), handle_(handle), id_(id), poll_fd_(api->poll_fd(handle)), identity_(poll_fd_) {}
   ~SimFile() override {
     if (Ours()) api_->close(handle_);
   }
@@ -75,7 +76,8 @@ class SimFile final : public DeviceFile {
   }
   int PollFd() const override { return poll_fd_; }
   void ClearWake() override {
-    if (!Ours()) return;
+    // The program may have closed it and got its number for a file of its own: its bytes are not ours to take.
+    if (!Ours() || !identity_.Holds(poll_fd_)) return;
     pollfd fd{poll_fd_, POLLIN, 0};
     uint64_t value;
     if (poll(&fd, 1, 0) == 1 && read(poll_fd_, &value, sizeof value) < 0) return;
@@ -91,6 +93,7 @@ class SimFile final : public DeviceFile {
   int handle_;
   uint32_t id_;
   int poll_fd_;
+  FdIdentity identity_;
   unsigned generation_ = drain::ForkGeneration();
 };
 

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,19 +59,13 @@ void CollectionState::Say(Severity severity, const std::string& key, const std::
   if (handler_ && said_.insert(key).second) handler_(severity, text);
 }
 
-Drain::Impl::Impl() : control_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Drain::Impl::Impl() : control_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), control_identity_(control_fd_) {
   GuardFd(control_fd_);
-  struct stat st;
-  if (fstat(control_fd_, &st) == 0) {
-    control_device_ = st.st_dev;
-    control_inode_ = st.st_ino;
-  }
 }
 
 // False where there was no descriptor left, or the program closed it and may have given its number to a file.
 bool Drain::Impl::HasControl() const {
-  struct stat st;
-  return fstat(control_fd_, &st) == 0 && st.st_dev == control_device_ && st.st_ino == control_inode_;
+  return control_identity_.Holds(control_fd_);
 }
 
 Drain::Impl::~Impl() {
@@ -210,6 +203,10 @@ void Drain::Impl::Pass() {
   Write(now);
   for (const auto& collection : active_) Advance(*collection, now);
   EndPass();
+  if (now >= next_look_) {
+    last_thread_.Check();
+    next_look_ = now + kLongestSleep;
+  }
   writer_->Kick();
   Sleep();
 }
@@ -454,7 +451,8 @@ void Drain::Impl::Sleep() {
   const timespec timeout{static_cast<time_t>(left.count() / 1'000'000'000), left.count() % 1'000'000'000};
   ppoll(fds.data(), fds.size(), &timeout, nullptr);
   wakeups_.fetch_add(1, std::memory_order_relaxed);
-  if ((fds[0].revents & POLLIN) != 0) {
+  if ((fds[0].revents & POLLIN) != 0 &&
+      HasControl()) {  // closed meanwhile, it may be ready as something else
     uint64_t value;
     const ssize_t n = read(control_fd_, &value, sizeof value);
     (void)n;

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <pthread.h>
-#include <sys/types.h>
 
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "base/fd_identity.h"
+#include "base/last_thread.h"
 #include "drain/collection_state.h"
 
 namespace npuprof::drain {
@@ -63,8 +64,7 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   Options options_;
   pthread_t thread_ = {};
   int control_fd_ = -1;
-  dev_t control_device_ = 0;
-  ino_t control_inode_ = 0;
+  FdIdentity control_identity_;
   std::atomic<uint64_t> cpu_ns_{0}, wakeups_{0}, bytes_{0}, peak_{0};
 
   // Drain thread only.
@@ -73,7 +73,9 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   std::vector<std::shared_ptr<CollectionState>> active_;
   std::vector<std::shared_ptr<StagedFile>> orphans_;  // of abandoned collections, until their writes end
   SteadyTime last_flush_{};
-  bool reaped_ = false;  // a write ended in this round
+  LastThread last_thread_{"npuprof-drain"};
+  SteadyTime next_look_{};  // at the other threads
+  bool reaped_ = false;     // a write ended in this round
   bool short_of_memory_ = false;
 };
 

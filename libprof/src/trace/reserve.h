@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "base/fd_identity.h"
+
 namespace npuprof::trace {
 
 /// Disk space kept back for what is written last. When records have filled the disk, it lets the manifest still
@@ -23,6 +25,7 @@ class SpaceReserve {
 
  private:
   int fd_ = -1;
+  FdIdentity identity_{-1};
 };
 
 }  // namespace npuprof::trace

@@ -20,6 +20,8 @@
 namespace npusim {
 namespace {
 
+constexpr uint64_t kLookNs = 1'000'000'000;  // between two looks at the other threads of the process
+
 Host* g_test_host = nullptr;
 std::atomic<bool> g_forked{false};
 
@@ -297,6 +299,10 @@ void Host::Impl::Run() {
   std::vector<Notice> notices;
   while (!quit_) {
     uint64_t now = CatchUp();
+    if (now >= next_look_ns_) {
+      last_thread_.Check();
+      next_look_ns_ = now + kLookNs;
+    }
     if (!notices_.empty()) {
       notices.swap(notices_);
       lock.unlock();
@@ -311,13 +317,9 @@ void Host::Impl::Run() {
     now = NowNs();
     while (!quit_ && notices_.empty()) {
       const uint64_t wake = std::max(NextEvent(), earliest);
-      if (wake <= now) break;
+      if (wake <= now || next_look_ns_ <= now) break;
       wake_ns_ = wake;
-      if (wake == NPC_TIME_NEVER) {
-        work_.wait(lock);
-      } else {
-        work_.wait_for(lock, std::chrono::nanoseconds(wake - now));
-      }
+      work_.wait_for(lock, std::chrono::nanoseconds(std::min(wake, next_look_ns_) - now));
       wake_ns_ = 0;
       now = NowNs();
     }

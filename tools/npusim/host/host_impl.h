@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/last_thread.h"
 #include "host/driver.h"
 #include "host/npusim_host.h"
 #include "model/npusim_model.h"
@@ -104,6 +105,8 @@ class Host::Impl {
   uint64_t wake_ns_ = 0;  // when the sleeping thread means to wake; 0 while it is awake
   int stop_waiters_ = 0;
   bool quit_ = false;
+  npuprof::LastThread last_thread_{"npusim"};
+  uint64_t next_look_ns_ = 0;  // at the other threads
   std::thread thread_;
 };
 

@@ -77,7 +77,7 @@ Remote::~Remote() {
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
-  close(wake_fd_);
+  if (wake_identity_.Holds(wake_fd_)) close(wake_fd_);
 }
 
 void Remote::Connect() {

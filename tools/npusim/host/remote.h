@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/fd_identity.h"
+#include "base/last_thread.h"
 #include "host/npusim_host.h"
 #include "host/port_stream.h"
 #include "host/remote_clock.h"
@@ -114,6 +116,7 @@ class Remote {
   std::condition_variable changed_;
   PortStream stream_;
   int wake_fd_;
+  const npuprof::FdIdentity wake_identity_{wake_fd_};
   RemoteClock clock_;
   std::vector<Device> devices_;
   std::vector<Pending> pending_;  // by token - 1
@@ -127,6 +130,7 @@ class Remote {
   bool dispatching_ = false;
   bool quit_ = false;
   std::atomic<bool> abandoned_{false};
+  npuprof::LastThread last_thread_{"npusim"};  // of the reading thread
   std::thread thread_;
 };
 

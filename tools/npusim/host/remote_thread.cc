@@ -23,6 +23,7 @@ void Remote::Wake() {
   if (!polling_) return;
   polling_ = false;
   const uint64_t one = 1;
+  if (!wake_identity_.Holds(wake_fd_)) return;
   if (write(wake_fd_, &one, sizeof one) < 0) return;  // full: it is awake
 }
 
@@ -54,11 +55,14 @@ void Remote::Run() {
     }
     const uint64_t now = Host::NowNs();
     if (dead_) {
-      changed_.wait(lock, [&] { return quit_ || !notices_.empty(); });
+      last_thread_.Check();
+      changed_.wait_for(lock, std::chrono::nanoseconds(kBracketNs),
+                        [&] { return quit_ || !notices_.empty(); });
     } else if (now < bracket_ns) {
       ReadOnce(lock, static_cast<int>((bracket_ns - now) / 1'000'000 + 1));
     } else {
       lock.unlock();
+      last_thread_.Check();
       SyncClock();
       lock.lock();
       bracket_ns = Host::NowNs() + kBracketNs;
@@ -76,7 +80,7 @@ void Remote::ReadOnce(Lock& lock, int timeout_ms) {
   lock.lock();
   polling_ = false;
   uint64_t count;
-  if (fds[1].revents && read(wake_fd_, &count, sizeof count) < 0) count = 0;
+  if (fds[1].revents && wake_identity_.Holds(wake_fd_) && read(wake_fd_, &count, sizeof count) < 0) count = 0;
   if (dead_) return;
   int error = 0;
   if (stream_.queued() > 0) {

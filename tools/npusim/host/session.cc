@@ -28,6 +28,7 @@ std::unique_ptr<Session> Session::Create(uint32_t device, bool stall_drain) {
   const auto area = [](uint64_t bytes) { return SharedArea::Create(WholePages(bytes)); };
   session->poll_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (session->poll_fd_ < 0) return nullptr;
+  session->poll_identity_ = npuprof::FdIdentity(session->poll_fd_);
   if (!(session->control_ = area(NPUPROF_MAX_RINGS * sizeof(npuprof_ring_ctrl))) ||
       !(session->tails_ = area(NPUPROF_MAX_RINGS * sizeof(npuprof_ring_tail))) ||
       !(session->data_ = area(kMaxDataBytes))) {
@@ -48,7 +49,7 @@ std::unique_ptr<Session> Session::Create(uint32_t device, bool stall_drain) {
 }
 
 Session::~Session() {
-  if (poll_fd_ >= 0) close(poll_fd_);
+  if (poll_identity_.Holds(poll_fd_)) close(poll_fd_);
 }
 
 npuprof_ring_ctrl* Session::Control(uint32_t ring) const {
@@ -139,6 +140,7 @@ void Session::CheckLatency(uint64_t now_ns) {
 void Session::SendWakeup() {
   if (!wake_) return;
   wake_ = false;
+  if (!poll_identity_.Holds(poll_fd_)) return;  // the program closed it; its reader looks by the clock
   const uint64_t one = 1;
   // Fails only if the counter is full, and then the reader is being woken anyway.
   [[maybe_unused]] const ssize_t written = write(poll_fd_, &one, sizeof one);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/fd_identity.h"
 #include "core/credit.h"
 #include "core/entry.h"
 #include "core/record.h"
@@ -124,6 +125,7 @@ class Session {
   uint32_t device_;
   bool stall_drain_;
   int poll_fd_ = -1;
+  npuprof::FdIdentity poll_identity_{-1};
   std::unique_ptr<SharedArea> control_;
   std::unique_ptr<SharedArea> tails_;
   std::unique_ptr<SharedArea> data_;
