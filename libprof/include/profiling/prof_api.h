@@ -150,7 +150,10 @@ MSVP_PROF_API size_t MsprofGetBatchReportMaxSize(uint32_t type);
 
 /**
  * Names a type of records or calls. The name of a compact or additional type names its file, so it must be
- * known before the first such record; letters, digits and _ only.
+ * known before the first such record; letters, digits and _ only. A session keeps records of up to 128 types, compact,
+ * additional, aging and unaging ones counted apart; those of further types are counted as lost
+ * (too_many_types). A name of more than 200 bytes, or one of the dictionaries' own, gives a file named after the
+ * type's number.
  * @return 0; MSPROF_ERROR_CONFIG_INVALID for NULL, "", a line break or more than 255 bytes
  */
 MSVP_PROF_API int32_t MsprofRegTypeInfo(uint16_t level, uint32_t typeId, const char *typeName);

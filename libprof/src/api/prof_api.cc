@@ -152,8 +152,12 @@ int32_t MsprofSetDeviceIdByGeModelIdx(uint32_t geModelIdx, uint32_t deviceId) {
     return Answer(MSPROF_ERROR_CONFIG_INVALID,
                   "a model was told to be on a device above 63; allowed are 0 to 63");
   }
-  Manager::Process().ModelLoaded(geModelIdx, deviceId);
-  return MSPROF_ERROR_NONE;
+  try {
+    Manager::Process().ModelLoaded(geModelIdx, deviceId);
+    return MSPROF_ERROR_NONE;
+  } catch (...) {
+    return Answer(MSPROF_ERROR_MEM_NOT_ENOUGH, "there is no memory to remember a model");
+  }
 }
 
 int32_t MsprofUnsetDeviceIdByGeModelIdx(uint32_t geModelIdx, uint32_t deviceId) {

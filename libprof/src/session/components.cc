@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/components.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,6 +45,14 @@ uint32_t CopyText(const std::string& text, char (&out)[N]) {
   std::memcpy(out, text.data(), size);
   out[size] = '\0';
   return static_cast<uint32_t>(size);
+}
+
+// There is no function to take a callback back, so the library it is in must not go.
+void KeepLoaded(ProfCommandHandle handle) {
+  Dl_info where;
+  if (dladdr(reinterpret_cast<void*>(handle), &where) == 0 || where.dli_fname == nullptr) return;
+  void* library = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (library != nullptr) dlclose(library);
 }
 
 }  // namespace
@@ -93,6 +102,7 @@ std::vector<std::string> Components::Tell(const std::vector<Entry>& entries, uin
 
 int32_t Components::Register(uint32_t module, ProfCommandHandle handle) {
   if (!handle) return MSPROF_ERROR_CONFIG_INVALID;
+  KeepLoaded(handle);
   const Entry entry{module, handle};
   bool initialised, started;
   Command command;

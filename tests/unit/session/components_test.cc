@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/components.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "acl/acl_prof.h"
@@ -121,6 +122,20 @@ TEST_F(ComponentsTest, ShapesAtTheLowestLevelRaiseItForTheSchedulersOnly) {
   for (const Told& told : g_told) {
     EXPECT_EQ(told.bits, told.module == 45 || told.module == 61 ? 0x802u : 0x800u) << told.module;
   }
+}
+
+TEST_F(ComponentsTest, TheLibraryOfACallbackStaysWhenTheProgramLetsItGo) {
+  void* library = dlopen(COMPONENT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto callback = reinterpret_cast<ProfCommandHandle>(dlsym(library, "Callback"));
+  ASSERT_NE(callback, nullptr);
+  ASSERT_EQ(components_.Register(36, callback), 0);
+  dlclose(library);
+  void* still = dlopen(COMPONENT_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(still, nullptr);
+  dlclose(still);
+  EXPECT_TRUE(components_.Init().empty());
+  EXPECT_TRUE(components_.Start(command_).empty());
 }
 
 TEST_F(ComponentsTest, AFailingCallbackIsNamed) {
