@@ -3,6 +3,10 @@
 
 set(NPUPROF_SANITIZE "" CACHE STRING "Sanitizers for the whole tree, e.g. address,undefined or thread")
 option(NPUPROF_WERROR "Treat warnings as errors" ON)
+# Parts that need libraries which nothing else needs; a cross build can do without them.
+option(NPUPROF_PYTHON_PACKAGE "Build the acl package for Python" ON)
+option(NPUPROF_DEMO "Build the demonstration in C++, which decodes JPEG images" ON)
+option(NPUPROF_BENCHMARKS "Build what ./dev bench runs" ON)
 
 add_library(npuprof_options INTERFACE)
 target_compile_options(npuprof_options INTERFACE -Wall -Wextra -Wshadow -Wpointer-arith -Wcast-qual -Wformat=2

@@ -115,6 +115,27 @@ class Apt:
         # What is unpacked is kept; the archive would only take the same room again.
         os.unlink(have[0])
 
+    def unpack_system(self, packages, root):
+        """Unpacks packages of the first architecture with all that they depend on, as if nothing were installed yet."""
+        self.update()
+        empty = os.path.join(self.root, "status")
+        with open(empty, "w", encoding="utf-8"):
+            pass
+        self._run("apt-get", "-qq", "-y", "--no-install-recommends", "--download-only", "-o", f"Dir::State::status={empty}",
+                  "install", *packages)
+        # The links that a system has before its first package.
+        for name in ("bin", "sbin", "lib"):
+            os.makedirs(os.path.join(root, "usr", name), exist_ok=True)
+            os.symlink(f"usr/{name}", os.path.join(root, name))
+        archives = os.path.join(self.root, "cache", "archives")
+        for name in sorted(n for n in os.listdir(archives) if n.endswith(".deb")):
+            path = os.path.join(archives, name)
+            with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE) as deb:
+                subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", root], stdin=deb.stdout, check=True)
+            if deb.returncode != 0:
+                raise AptError(f"{path} cannot be unpacked")
+            os.unlink(path)
+
 
 class Lock:
     """One lab at a time prepares things in a build tree."""

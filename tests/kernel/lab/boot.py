@@ -38,6 +38,8 @@ def command(kernel, directory, tree, config, device):
             "-virtfs", f"local,path={root},mount_tag=host,security_model=none,readonly=on,multidevs=remap",
             "-virtfs", f"local,path={directory}/results,mount_tag=results,security_model=none,multidevs=remap",
             "-device", "virtio-serial-pci"]
+    if root != "/":
+        args += ["-virtfs", f"local,path={tree},mount_tag=tree,security_model=none,readonly=on,multidevs=remap"]
     if device:
         for index in range(config.get("devices", 2)):
             args += ["-device", f"refnpu,index={index},id=npu{index}"]
@@ -45,7 +47,7 @@ def command(kernel, directory, tree, config, device):
     args += config.get("qemu", [])
     words = [f"console={machine['console']}", "quiet", "panic=-1", "oops=panic", "loglevel=4", "nokaslr",
              f"lab.tree={tree}", f"lab.exit={'port' if machine['exit'] else 'console'}",
-             *config.get("append", [])]
+             *(["lab.apart=yes"] if root != "/" else []), *config.get("append", [])]
     return args + ["-append", " ".join(words)]
 
 

@@ -13,7 +13,7 @@ class BuildError(Exception):
     pass
 
 
-def _run(what, command, log, env=None):
+def run(what, command, log, env=None):
     with open(log, "wb") as f:
         if subprocess.run(command, stdout=f, stderr=subprocess.STDOUT, env=env).returncode == 0:
             return
@@ -49,7 +49,7 @@ def module(tree, directory, kernel, options=()):
         if shutil.which("aarch64-linux-gnu-gcc") is None:
             raise Unavailable("the arm64 compiler (gcc-aarch64-linux-gnu) is not installed")
         command += ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"]
-    _run(f"building npuprof.ko for {kernel.version}", command + list(options), copy + ".log")
+    run(f"building npuprof.ko for {kernel.version}", command + list(options), copy + ".log")
     return os.path.join(copy, "kmod", "npuprof.ko")
 
 
@@ -60,6 +60,6 @@ def qemu_device(tree, directory, arch):
         raise Unavailable(f"qemu-system-{arch} is not installed")
     out = os.path.join(directory, "qemu")
     os.makedirs(out, exist_ok=True)
-    _run("building the NPU for QEMU", [os.path.join(tree, "tools/npusim/qemu/build.sh"), out, arch],
+    run("building the NPU for QEMU", [os.path.join(tree, "tools/npusim/qemu/build.sh"), out, arch],
          os.path.join(out, f"build-{arch}.log"))
     return os.path.join(out, f"refnpu-qemu-{arch}.so")

@@ -23,7 +23,7 @@ CONFIGS = {
     "debian": {
         "about": "Debian's kernel, two CPUs",
         "kernel": "debian", "accel": MULTI, "limit": 900,
-        "boots": FULL + [["observe"], ["demo"]],
+        "boots": FULL + [["observe"], ["demo", "record"]],
     },
     "npu": {
         "about": "the NPU itself, one of them in a hot-plug slot, without the module",
@@ -63,6 +63,11 @@ CONFIGS = {
         "kernel": "debian", "accel": MULTI, "limit": 900,
         "boots": [["load", "suspend"]],
     },
+    "arm64": {
+        "about": "Debian's arm64 kernel and libraries, programs and module cross-built",
+        "kernel": "arm64", "accel": MULTI, "limit": 900,
+        "boots": [["load", "conformance", "record"]],
+    },
     "debug": {
         "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",
         "kernel": "debug", "accel": MULTI, "limit": 1500, "memory": 640, "patience": 8, "effort": 10,
@@ -71,7 +76,7 @@ CONFIGS = {
 }
 
 # `debug` is reported as skipped, with the reason, where there is no such kernel.
-DEFAULT = ["npu", "debian", "cpus", "icount", "swiotlb", "iommu", "pm", "debug"]
+DEFAULT = ["npu", "debian", "cpus", "icount", "swiotlb", "iommu", "pm", "arm64", "debug"]
 
 # Builds without a boot.
 BUILDS = {

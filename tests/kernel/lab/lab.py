@@ -18,6 +18,7 @@ import signal
 import sys
 import time
 
+import arm64
 import boot
 import build
 import kernels
@@ -81,6 +82,10 @@ def run_boots(name, config, kernel, work, places, args):
     if not config.get("bare"):
         device = build.qemu_device(TREE, work, kernel.arch)
     places = dict(places, module=build.module(TREE, work, kernel))
+    if kernel.arch == "aarch64":
+        root = arm64.system(work, TREE)
+        places["build"] = arm64.programs(work, TREE, root)
+        config = dict(config, root=root, busybox=f"{root}/bin/busybox")
     tests = []
     boots, pattern = choose(config["boots"], args.filter)
     for number, group in enumerate(boots):

@@ -10,6 +10,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import boot
 import initramfs
+import kernels
 import lab
 import results
 import verdict
@@ -68,6 +69,28 @@ class Kernel(unittest.TestCase):
         self.assertEqual(boot.code_of(1, QUIET), 0)
         self.assertEqual(boot.code_of(201, QUIET), 100)
         self.assertEqual(boot.code_of(0, "lab: RESULT 0\n"), 0)
+
+
+class Command(unittest.TestCase):
+    @staticmethod
+    def shares(arch, config):
+        kernel = kernels.Kernel("k", "/k", "6", "/k/vmlinuz", "/k/h", arch)
+        args = boot.command(kernel, "/lab/b", "/tree", {"accel": [], **config}, None)
+        words = [args[i + 1].split(",") for i, a in enumerate(args) if a == "-virtfs"]
+        return {w[2]: w[1] for w in words}, args[-1].split()
+
+    def test_a_guest_of_this_machines_kind_sees_its_files(self):
+        shares, words = self.shares("x86_64", {})
+        self.assertEqual(shares, {"mount_tag=host": "path=/", "mount_tag=results": "path=/lab/b/results"})
+        self.assertNotIn("lab.apart=yes", words)
+        self.assertIn("lab.exit=port", words)
+
+    def test_a_guest_of_another_kind_sees_its_own_system_and_the_tree(self):
+        shares, words = self.shares("aarch64", {"root": "/lab/arm64-root"})
+        self.assertEqual(shares["mount_tag=host"], "path=/lab/arm64-root")
+        self.assertEqual(shares["mount_tag=tree"], "path=/tree")
+        self.assertIn("lab.apart=yes", words)
+        self.assertIn("lab.exit=console", words)
 
 
 class Suites(unittest.TestCase):

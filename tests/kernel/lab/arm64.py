@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An arm64 system of Debian's packages in a directory: what programs are cross-built against, and the root of the
+guest that runs them. Nothing of it is installed on this machine."""
+
+import os
+import shutil
+import subprocess
+
+from apt import Apt, AptError
+from build import run
+from kernels import Unavailable
+
+# What the suites use, and what the tree's libraries and programs are built with.
+PACKAGES = ["bash", "coreutils", "grep", "kmod", "python3", "busybox-static", "libstdc++6",
+            "libc6-dev", "libcli11-dev", "libfmt-dev", "libgtest-dev", "liburing-dev", "nlohmann-json3-dev"]
+
+# The least that the suites need.
+TARGETS = ["npuprof", "aclprof", "npuprof_conformance", "plain"]
+LEFT_OUT = ["NPUPROF_PYTHON_PACKAGE", "NPUPROF_DEMO", "NPUPROF_BENCHMARKS"]
+
+
+def system(directory, tree):
+    """Unpacks the system where it is not there yet; returns its root, in which `tree` is a place to mount at."""
+    root = os.path.join(directory, "arm64-root")
+    stamp = os.path.join(root, "packages")
+    wanted = " ".join(PACKAGES)
+    if not os.path.exists(stamp) or open(stamp, encoding="utf-8").read() != wanted:
+        shutil.rmtree(root, ignore_errors=True)
+        os.makedirs(root)
+        try:
+            Apt(directory, ("arm64",)).unpack_system(PACKAGES, root)
+        except (AptError, OSError, subprocess.CalledProcessError) as error:
+            shutil.rmtree(root, ignore_errors=True)
+            raise Unavailable(f"an arm64 system cannot be fetched: {error}") from error
+        with open(stamp, "w", encoding="utf-8") as f:
+            f.write(wanted)
+    os.makedirs(root + tree, exist_ok=True)
+    return root
+
+
+def programs(directory, tree, root):
+    """Cross-builds what the suites run; returns the build tree."""
+    if shutil.which("aarch64-linux-gnu-g++") is None:
+        raise Unavailable("the arm64 compiler (g++-aarch64-linux-gnu) is not installed")
+    out = os.path.join(directory, "arm64-build")
+    run("configuring for arm64", ["cmake", "-S", tree, "-B", out, "-G", "Ninja", f"-DCMAKE_SYSROOT={root}",
+                                  "--toolchain", os.path.join(tree, "cmake", "aarch64.cmake"),
+                                  *(f"-D{name}=OFF" for name in LEFT_OUT)], out + "-configure.log")
+    run("building for arm64", ["cmake", "--build", out, "--target", *TARGETS], out + ".log")
+    return out

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: record.py MODULE BUILD TREE: `npuprof info --device`, and a program under `npuprof record`, on /dev/npuprof<N>."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import npu
+from programs import Run, check, clients, command, counted, environment, module, run
+
+
+def test_info_shows_the_devices():
+    devices = json.loads(run(command, "info", "--device", "--json").stdout)["devices"]
+    assert [(d["backend"], d["node"]) for d in devices] == [("kernel", "/dev/npuprof0"), ("kernel", "/dev/npuprof1")]
+    text = run(command, "info", "--device").stdout
+    for node in ("/dev/npuprof0", "/dev/npuprof1"):
+        assert node in text
+
+
+def test_recorded_program_loses_nothing():
+    result = Run("record")
+    run(command, "record", "-o", result.dir, "--", f"{clients}/plain", "3000", "2", result.totals)
+    assert result.backends() == {"kernel"}, result.backends()
+    assert counted(result.totals) == [(3000, 3000)] * 2, counted(result.totals)
+    result.sound()
+
+
+def state(process):
+    """One letter of a process's state in /proc."""
+    try:
+        return npu.read(f"/proc/{process}/stat").rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "X"
+
+
+def test_stopped_program_loses_what_its_rings_cannot_hold_to_the_last_record():
+    result = Run("stopped")
+    with open(f"{result.dir}/log", "w+", encoding="utf-8") as log, subprocess.Popen(
+            [command, "record", "-o", result.dir, "--", f"{clients}/plain", "3000", "2", result.totals, "stop"],
+            stdout=log, stderr=subprocess.STDOUT, env=environment(NPUPROF_RING_RECORDS="256")) as recorder:
+        children = f"/proc/{recorder.pid}/task/{recorder.pid}/children"
+        npu.wait_for(lambda: recorder.poll() is not None or any(state(pid) == "T" for pid in npu.read(children).split()),
+                     "the program to stop", 60)
+        assert recorder.returncode is None, f"`npuprof record` ended with {recorder.returncode} before its program stopped"
+        stopped = int(npu.read(children).split()[0])
+        # 3000 tasks of 100 us; the NPUs go on alone with those that they have.
+        time.sleep(1)
+        os.kill(stopped, signal.SIGCONT)
+        code = recorder.wait()
+        log.seek(0)
+        text = log.read()
+    print(text)
+    assert code == 0, code
+    assert result.backends() == {"kernel"}, result.backends()
+    assert check.stalled(result.prof(), result.totals)
+    lost = sum(r["lost"] for r in check.rings(result.manifest(), None))
+    assert re.search(rf"\b{lost}\b", text.replace(",", "")), f"`npuprof record` does not tell of {lost} lost records"
+
+
+if __name__ == "__main__":
+    npu.load(module)
+    npu.main(globals())
