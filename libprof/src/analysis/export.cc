@@ -28,6 +28,7 @@
 namespace npuprof::analysis {
 namespace fs = std::filesystem;
 namespace {
+constexpr uint64_t kTasksPerProgress = 1024;
 
 std::string Join(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
@@ -255,7 +256,15 @@ void Exporter::ExportDevice(size_t device) {
     timeline_->BeginDevice(info.id, info.simulated);
   }
   RecordLoader loader(trace.pmu_slices(), kTaskPmuFormat.bytes);
-  for (const auto& task : trace.tasks()) ExportTask(device, trace, clock, task, &loader);
+  // Records of counters are read task by task while the tables are written, which is most of the work.
+  const auto progress = Progress(info.directory);
+  const uint64_t bytes = TotalBytes(trace.pmu_slices());
+  const uint64_t tasks = trace.tasks().size();
+  uint64_t written = 0;
+  for (const auto& task : trace.tasks()) {
+    ExportTask(device, trace, clock, task, &loader);
+    if (++written % kTasksPerProgress == 0) progress(bytes / tasks * kTasksPerProgress);
+  }
   if (timeline_) timeline_->AddSteps(steps_[info.id]);
   result_.devices.push_back(trace.counts());
   devices_[device].reset();  // one device's tasks in memory at a time

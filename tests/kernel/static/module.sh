@@ -62,6 +62,7 @@ checkpatch)
   judge BIT_MACRO,ARRAY_SIZE,MEMORY_BARRIER '^kmod/core/'
   judge LINUX_VERSION_CODE,CONSTANT_COMPARISON '^kmod/compat.h'
   judge NONE '^kmod/\([^/c]\|c[^o]\)[^/]*$'
+  judge NONE '^kmod/tests/'
   ! grep -A 3 -E '^(ERROR|WARNING|CHECK):' "$work/log" || fail "checkpatch complains, see above"
   checked=$(grep -c 'has no obvious style problems' "$work/log") || true
   [ "$checked" -eq "$(wc -l <"$work/files")" ] || fail "checkpatch looked at $checked of $(wc -l <"$work/files") files"
