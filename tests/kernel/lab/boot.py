@@ -61,15 +61,17 @@ def code_of(returncode, console):
     return None
 
 
-def boot(kernel, directory, tree, config, device, limit):
-    """Runs one boot whose plan lies in directory/results/plan. `limit`: seconds."""
+def boot(kernel, directory, tree, config, device, limit, files=None):
+    """Runs one boot whose plan lies in directory/results/plan. `limit`: seconds. `files`: what an offline guest has
+    instead of the host's (offline.py)."""
     if any(c.isspace() for c in directory + tree):
         return Outcome(f"the path '{tree}' has a space, which the guest's command line cannot carry", 0, "")
     modules = []
     if kernel.arch == "aarch64" or kernel.name != "debug":
         modules = initramfs.module_order(kernel.modules(), initramfs.WANTED_MODULES)
-    initramfs.write(os.path.join(directory, "initramfs"), os.path.join(HERE, "guest", "init"),
-                    config.get("busybox") or shutil.which("busybox") or "/bin/busybox", modules)
+    initramfs.write(os.path.join(directory, "initramfs"),
+                    os.path.join(HERE, "guest", "init-offline" if files else "init"),
+                    config.get("busybox") or shutil.which("busybox") or "/bin/busybox", modules, files)
     args = command(kernel, directory, tree, config, device)
     env = dict(os.environ)
     if device:

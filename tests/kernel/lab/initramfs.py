@@ -69,8 +69,8 @@ def module_order(modules, wanted):
     return [os.path.join(modules, path) for path in order]
 
 
-def write(out, init, busybox, modules=()):
-    """`modules`: files in load order."""
+def write(out, init, busybox, modules=(), files=None):
+    """`modules`: files in load order. `files`: path in the guest -> content."""
     with open(out, "wb") as file:
         cpio = Cpio(file)
         for name in ("bin", "dev", "proc", "sys", "host", "m"):
@@ -87,4 +87,13 @@ def write(out, init, busybox, modules=()):
             with open(path, "rb") as f:
                 cpio.regular(f"m/{names[-1]}", f.read())
         cpio.regular("m/order", "".join(n + "\n" for n in names).encode())
+        made = set()
+        for path, content in sorted((files or {}).items()):
+            parts = path.strip("/").split("/")
+            for depth in range(1, len(parts)):
+                directory = "/".join(parts[:depth])
+                if directory not in made and directory not in ("bin", "dev", "proc", "sys", "m"):
+                    cpio.directory(directory)
+                    made.add(directory)
+            cpio.regular(path.strip("/"), content)
         cpio.close()

@@ -131,29 +131,41 @@ def fetch(directory, name, meta, arch="amd64", backports=False, image=True):
                   "x86_64" if arch == "amd64" else "aarch64")
 
 
+def unpacked_headers(place, built):
+    """KDIR of a ready debug kernel: the tree it was built in, or the package beside it, unpacked once."""
+    tree = os.path.join(place, "headers")
+    if os.path.isdir(tree):
+        return os.path.realpath(tree)
+    package = os.path.join(place, "linux-headers-debug.deb")
+    if not os.path.exists(package):
+        return None
+    stamp = os.path.join(built, "from")
+    mark = f"{package} {os.stat(package).st_mtime_ns}"
+    if not os.path.exists(stamp) or open(stamp, encoding="utf-8").read() != mark:
+        shutil.rmtree(built, ignore_errors=True)
+        os.makedirs(built)
+        subprocess.run(["dpkg-deb", "-x", package, built], check=True)
+        with open(stamp, "w", encoding="utf-8") as f:
+            f.write(mark)
+    source = os.path.join(built, "usr", "src")
+    return os.path.join(source, next(n for n in os.listdir(source) if n.startswith("linux-headers-")))
+
+
 def ready_debug_kernel(directory, source):
-    """A debug kernel built before: by build-debug-kernel.sh, or lying ready where NPUPROF_DEBUG_KERNEL or a
-    directory `shared/kernel-debug` beside the tree says."""
+    """A debug kernel built before: what NPUPROF_DEBUG_KERNEL names, what build-debug-kernel.sh left, or
+    `shared/kernel-debug` beside the tree."""
     built = os.path.join(directory, "kernels", "debug")
     places = [os.environ.get("NPUPROF_DEBUG_KERNEL"), os.path.join(directory, "debug-kernel"),
               os.path.join(os.path.dirname(source), "shared", "kernel-debug")]
     for place in filter(None, places):
-        image, package = os.path.join(place, "bzImage"), os.path.join(place, "linux-headers-debug.deb")
-        if not (os.path.exists(image) and os.path.exists(package)):
+        image = os.path.join(place, "bzImage")
+        headers = unpacked_headers(place, built) if os.path.exists(image) else None
+        if headers is None:
             continue
-        stamp = os.path.join(built, "from")
-        mark = f"{place} {os.stat(image).st_mtime_ns}"
-        if not os.path.exists(stamp) or open(stamp, encoding="utf-8").read() != mark:
-            shutil.rmtree(built, ignore_errors=True)
-            os.makedirs(built)
-            subprocess.run(["dpkg-deb", "-x", package, built], check=True)
-            with open(stamp, "w", encoding="utf-8") as f:
-                f.write(mark)
-        headers = os.path.join(built, "usr", "src")
-        name = next(n for n in os.listdir(headers) if n.startswith("linux-headers-"))
-        return Kernel("debug", built, name.removeprefix("linux-headers-"), image, os.path.join(headers, name))
-    raise Unavailable("no debug kernel here: tests/kernel/build-debug-kernel.sh builds one (about half an hour), or "
-                      "NPUPROF_DEBUG_KERNEL names the directory of a ready one")
+        with open(os.path.join(headers, "include", "config", "kernel.release"), encoding="utf-8") as f:
+            return Kernel("debug", built, f.read().strip(), image, headers)
+    raise Unavailable("no debug kernel here: tests/kernel/build-debug-kernel.sh builds one (about a quarter of an "
+                      "hour), or NPUPROF_DEBUG_KERNEL names the directory of a ready one")
 
 
 def get(name, directory, source):

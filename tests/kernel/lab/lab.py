@@ -22,7 +22,9 @@ import arm64
 import boot
 import build
 import kernels
+import offline
 import report
+import table
 import verdict
 from apt import Lock
 from configs import BUILDS, CONFIGS, DEFAULT
@@ -92,10 +94,19 @@ def run_boots(name, config, kernel, work, places, args):
         directory = os.path.join(work, name, f"boot{number}")
         shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(os.path.join(directory, "results"))
+        text = plan(config, group, pattern, places)
         with open(os.path.join(directory, "results", "plan"), "w", encoding="utf-8") as f:
-            f.write(plan(config, group, pattern, places))
-        outcome = boot.boot(kernel, directory, TREE, config, device, config["limit"])
+            f.write(text)
+        files = offline.files(text, places["module"]) if SUITES[group[0]].offline else None
+        outcome = boot.boot(kernel, directory, TREE, config, device, config["limit"], files)
+        if files:
+            offline.unpack(outcome.console, os.path.join(directory, "results"))
         tests += judge(name, group, outcome, directory, pattern)
+    kernel_tests = [t for t in tests if t.suite == "conformance"]
+    if config.get("table") and kernel_tests and pattern is None:
+        sim = table.on_host(name, args.build)
+        table.write(os.path.join(work, "conformance.txt"), sim, kernel_tests, kernel.version)
+        tests += sim
     return tests
 
 

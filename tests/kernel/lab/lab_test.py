@@ -13,6 +13,7 @@ import initramfs
 import kernels
 import lab
 import results
+import table
 import verdict
 from results import FAILED, PASSED, SKIPPED
 
@@ -145,6 +146,16 @@ the backend has none
         with tempfile.TemporaryDirectory() as directory:
             tests = lab.judge("debian", [], boot.Outcome("it hung", 240, QUIET.split("[    9.0]")[0]), directory)
         self.assertEqual([(t.suite, t.result) for t in tests], [("conformance", FAILED)])
+
+
+class Table(unittest.TestCase):
+    def test_it_shows_what_ran_where_and_why_not(self):
+        sim = [results.Test("d", "sim", "A.a", PASSED), results.Test("d", "sim", "B.b", SKIPPED, 0, "x.cc:1: Skipped\n"
+               "not applicable on sim: it has no pages")]
+        kernel = [results.Test("d", "conformance", "A.a", FAILED), results.Test("d", "conformance", "B.b", PASSED)]
+        self.assertEqual([line.split() for line in table.lines(sim, kernel, "6.1")],
+                         [["test", "sim", "kernel", "6.1"], ["A.a", "passed", "failed"],
+                          ["B.b", "not", "applicable", "(1)", "passed"], ["(1)", "it", "has", "no", "pages"]])
 
 
 class Initramfs(unittest.TestCase):

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "port.h"
 #include "profiler.h"
@@ -19,44 +20,49 @@ struct Suspend : OnBothPaths {
     ASSERT_EQ(WriteFile("/sys/power/pm_test", "devices"), 0);
   }
   void TearDown() override { WriteFile("/sys/power/pm_test", "none"); }
-  static void Sleep() {
+  // The port's stream ends with a suspend: who goes on talking opens it anew.
+  std::optional<Port> port_ = std::nullopt;
+  Port& port() {
+    if (!port_) port_.emplace();
+    return *port_;
+  }
+  void Sleep() {
     const std::string states = ReadFile("/sys/power/state");
     ASSERT_EQ(WriteFile("/sys/power/state", states.find("mem") != std::string::npos ? "mem" : "freeze"), 0)
         << states;
+    port_.reset();
   }
 };
 ON_BOTH_PATHS(Suspend);
 
 TEST_P(Suspend, OfAnIdleDevice) {
   Sleep();
-  Port port;
   Profiler profiler;
   ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path())), 1);
   profiler.Start();
-  port.Submit(5);
-  ASSERT_TRUE(port.Drain());
+  port().Submit(5);
+  ASSERT_TRUE(port().Drain());
   profiler.Stop();
   EXPECT_EQ(profiler.Head(1), 10u);
   EXPECT_EQ(profiler.Ctrl(1).epoch, 0u);
 }
 
 TEST_P(Suspend, OfARunningSessionBeginsANewEpochAndLosesNothingUncounted) {
-  Port port;
   Profiler profiler;
   ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 4096, path())), 1);
   ASSERT_EQ(profiler.Add(PmuRing(4096, path())), 2);
   ASSERT_EQ(profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 50 * kMs, 4096, {0x416}, path())), 3);
   profiler.Start();
-  const npusim_totals before = port.Totals();
-  port.Submit(100);
-  ASSERT_TRUE(port.Drain());
+  const npusim_totals before = port().Totals();
+  port().Submit(100);
+  ASSERT_TRUE(port().Drain());
   Sleep();
   const uint64_t samples = profiler.Head(3);
-  port.Submit(100);
-  ASSERT_TRUE(port.Drain());
+  port().Submit(100);
+  ASSERT_TRUE(port().Drain());
   usleep(200'000);
   profiler.Stop();
-  const npusim_totals after = port.Totals();
+  const npusim_totals after = port().Totals();
   EXPECT_EQ(after.ended - before.ended, 200u);
   EXPECT_EQ(profiler.Ctrl(1).epoch, 1u);
   EXPECT_EQ(profiler.Head(1) + profiler.Lost(1), 400u);
@@ -70,17 +76,16 @@ TEST_P(Suspend, OfARunningSessionBeginsANewEpochAndLosesNothingUncounted) {
 }
 
 TEST_P(Suspend, WithATaskInFlightCountsItsMissingEnd) {
-  Port port;
   Profiler profiler;
   ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 4096, path())), 1);
   profiler.Start();
-  const npusim_totals before = port.Totals();
-  port.SubmitLong(2000);
-  ASSERT_TRUE(port.WaitStarted(before.started + 1));
+  const npusim_totals before = port().Totals();
+  port().SubmitLong(2000);
+  ASSERT_TRUE(port().WaitStarted(before.started + 1));
   Sleep();
-  ASSERT_TRUE(port.Drain());
-  port.Submit(5);
-  ASSERT_TRUE(port.Drain());
+  ASSERT_TRUE(port().Drain());
+  port().Submit(5);
+  ASSERT_TRUE(port().Drain());
   profiler.Stop();
   // Its start, and ten records of those after; its end is counted as lost.
   EXPECT_EQ(profiler.Head(1), 11u);
