@@ -58,6 +58,7 @@ TEST(Drain, AVisitMayAskForPathReasonAndCost) {
                collection->cost().wakeups > 0;
     return Progress{};
   });
+  probe->interval = milliseconds(10);  // the first visit may come before a wake-up was counted
   collection->Add(probe);
   EXPECT_TRUE(Eventually([&] { return answered.load(); }));
   EXPECT_TRUE(collection->Finish(seconds(20)).ok());
