@@ -15,7 +15,7 @@ PACKAGES = ["bash", "coreutils", "grep", "kmod", "python3", "busybox-static", "l
             "libc6-dev", "libcli11-dev", "libfmt-dev", "libgtest-dev", "liburing-dev", "nlohmann-json3-dev"]
 
 # The least that the suites need.
-TARGETS = ["npuprof", "aclprof", "npuprof_conformance", "plain"]
+TARGETS = ["npuprof", "aclprof", "npuprof_conformance", "npuprof_selftest", "plain"]
 LEFT_OUT = ["NPUPROF_PYTHON_PACKAGE", "NPUPROF_DEMO", "NPUPROF_BENCHMARKS"]
 
 

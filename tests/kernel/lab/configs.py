@@ -67,7 +67,7 @@ CONFIGS = {
     "arm64": {
         "about": "Debian's arm64 kernel and libraries, programs and module cross-built",
         "kernel": "arm64", "accel": MULTI, "limit": 900,
-        "boots": [["load", "conformance", "record"]],
+        "boots": [["load", "conformance", "rules", "gates", "record"], ["load", "life"], ["load", "removal"]],
     },
     "debug": {
         "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",
