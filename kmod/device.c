@@ -4,13 +4,18 @@
 #include <linux/idr.h>
 #include <linux/mm.h>
 #include <linux/pm_runtime.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 
 #include "device.h"
 #include "module.h"
 #include "session.h"
 
 static DEFINE_IDA(npuprof_ids);
+/* Structures of devices that are not freed yet, whether or not their devices are still bound. */
+static atomic_t npuprof_devices;
+static DECLARE_WAIT_QUEUE_HEAD(npuprof_devices_wait);
 
 static bool npuprof_event_known(const struct npc_device *checks, enum npuprof_core_kind kind,
 				__u16 event)
@@ -37,6 +42,22 @@ static void npuprof_device_release(struct device *dev)
 	kfree(npu->perf.cores);
 	mutex_destroy(&npu->mutex);
 	npu->ops->release(npu);
+	if (atomic_dec_and_test(&npuprof_devices))
+		wake_up(&npuprof_devices_wait);
+}
+
+/**
+ * npuprof_devices_wait_released() - wait until no code of the module is needed for a device
+ *
+ * The driver core may put off the last step of a device, and that step is npuprof_device_release().
+ *
+ * Context: after the drivers are unregistered, before the module's code goes.
+ */
+void npuprof_devices_wait_released(void)
+{
+	wait_event(npuprof_devices_wait, !atomic_read(&npuprof_devices));
+	/* Whoever counted down to zero may still be on the way out of that function. */
+	synchronize_rcu_tasks();
 }
 
 static void npuprof_gone_work(struct work_struct *work)
@@ -73,6 +94,7 @@ int npuprof_device_init(struct npuprof_device *npu, struct device *parent,
 	npu->checks.caps = &npu->caps;
 	npu->checks.event_known = npuprof_event_known;
 
+	atomic_inc(&npuprof_devices);
 	device_initialize(&npu->dev);
 	npu->dev.class = npuprof_class;
 	/* Kept beyond cdev_device_del(): open files ask the parent for power. */

@@ -5,6 +5,7 @@
 #include <linux/module.h>
 
 #include "compat.h"
+#include "device.h"
 #include "module.h"
 #include "perf.h"
 
@@ -43,6 +44,7 @@ static int __init npuprof_init(void)
 	return 0;
 
 no_driver:
+	npuprof_devices_wait_released();
 	npuprof_perf_exit();
 no_perf:
 	npuprof_debugfs_exit();
@@ -56,6 +58,7 @@ module_init(npuprof_init);
 static void __exit npuprof_exit(void)
 {
 	refnpu_unregister();
+	npuprof_devices_wait_released();
 	npuprof_perf_exit();
 	npuprof_debugfs_exit();
 	class_destroy(npuprof_class);
