@@ -10,6 +10,7 @@
 
 #include "host/clock.h"
 #include "npuprof_records.h"
+#include "session/chip_rules.h"
 
 namespace npuprof {
 namespace {
@@ -78,6 +79,8 @@ Status DeviceCollector::Begin() {
   description_.driver.abi = fmt::format("{}.{}", query.abi_major, query.abi_minor);
   description_.driver.record_formats = query.record_formats;
   description_.simulated = (query.device_flags & NPUPROF_DEVICE_SIMULATED) != 0;
+  if (const Result result = chips::CheckDataTypes(query.chip, context_.plan.data_types); !result.ok())
+    return Status::Fail(ErrorKind::kUnsupported, fmt::format("device {}: {}", id_, result.text));
   context_.files.bandwidth.microseconds_per_tick =
       query.clock_hz ? 1e6 / static_cast<double>(query.clock_hz) : 0;
 

@@ -12,12 +12,13 @@ namespace npuprof {
 namespace {
 
 enum class Form {
-  kUnsupported,  ///< not on this chip
-  kFrequency,    ///< digits, 1 to max
-  kStorage,      ///< <n>MB, or nothing
-  kWord,         ///< one of the words
-  kWords,        ///< comma list of the words, or nothing
-  kText,         ///< anything but nothing
+  kFrequency,  ///< digits, 1 to what the chip can
+  kStorage,    ///< <n>MB, or nothing
+  kWord,       ///< one of the words
+  kWords,      ///< comma list of the words, or nothing
+  kText,       ///< anything but nothing
+  kNames,      ///< comma list of anything, no item empty
+  kEvents,     ///< PipeUtilization, or Custom: and a comma list of event numbers
   kPath,
 };
 
@@ -25,26 +26,24 @@ struct Rule {
   int type;
   const char* name;
   Form form;
-  uint32_t max = 0;
   const char* words = "";
 };
 
-// As A2 (platform_version 5) has them.
 constexpr Rule kRules[] = {
     {ACL_PROF_STORAGE_LIMIT, "ACL_PROF_STORAGE_LIMIT", Form::kStorage},
-    {ACL_PROF_SYS_HARDWARE_MEM_FREQ, "ACL_PROF_SYS_HARDWARE_MEM_FREQ", Form::kFrequency, 100},
-    {ACL_PROF_LLC_MODE, "ACL_PROF_LLC_MODE", Form::kWord, 0, "read,write"},
-    {ACL_PROF_SYS_IO_FREQ, "ACL_PROF_SYS_IO_FREQ", Form::kFrequency, 100},
-    {ACL_PROF_SYS_INTERCONNECTION_FREQ, "ACL_PROF_SYS_INTERCONNECTION_FREQ", Form::kFrequency, 50},
-    {ACL_PROF_DVPP_FREQ, "ACL_PROF_DVPP_FREQ", Form::kFrequency, 100},
-    {ACL_PROF_HOST_SYS, "ACL_PROF_HOST_SYS", Form::kWords, 0, "cpu,mem,disk,network,osrt,numa"},
-    {ACL_PROF_HOST_SYS_USAGE, "ACL_PROF_HOST_SYS_USAGE", Form::kWords, 0, "cpu,mem"},
-    {ACL_PROF_HOST_SYS_USAGE_FREQ, "ACL_PROF_HOST_SYS_USAGE_FREQ", Form::kFrequency, 50},
-    {ACL_PROF_LOW_POWER_FREQ, "ACL_PROF_LOW_POWER_FREQ", Form::kUnsupported},
+    {ACL_PROF_SYS_HARDWARE_MEM_FREQ, "ACL_PROF_SYS_HARDWARE_MEM_FREQ", Form::kFrequency},
+    {ACL_PROF_LLC_MODE, "ACL_PROF_LLC_MODE", Form::kWord, "read,write"},
+    {ACL_PROF_SYS_IO_FREQ, "ACL_PROF_SYS_IO_FREQ", Form::kFrequency},
+    {ACL_PROF_SYS_INTERCONNECTION_FREQ, "ACL_PROF_SYS_INTERCONNECTION_FREQ", Form::kFrequency},
+    {ACL_PROF_DVPP_FREQ, "ACL_PROF_DVPP_FREQ", Form::kFrequency},
+    {ACL_PROF_HOST_SYS, "ACL_PROF_HOST_SYS", Form::kWords, "cpu,mem,disk,network,osrt,numa"},
+    {ACL_PROF_HOST_SYS_USAGE, "ACL_PROF_HOST_SYS_USAGE", Form::kWords, "cpu,mem"},
+    {ACL_PROF_HOST_SYS_USAGE_FREQ, "ACL_PROF_HOST_SYS_USAGE_FREQ", Form::kFrequency},
+    {ACL_PROF_LOW_POWER_FREQ, "ACL_PROF_LOW_POWER_FREQ", Form::kFrequency},
     {ACL_PROF_SYS_MEM_SERVICEFLOW, "ACL_PROF_SYS_MEM_SERVICEFLOW", Form::kText},
-    {ACL_PROF_SYS_CPU_FREQ, "ACL_PROF_SYS_CPU_FREQ", Form::kUnsupported},
-    {ACL_PROF_OPTYPE, "ACL_PROF_OPTYPE", Form::kUnsupported},
-    {ACL_PROF_NTS_METRICS, "ACL_PROF_NTS_METRICS", Form::kUnsupported},
+    {ACL_PROF_SYS_CPU_FREQ, "ACL_PROF_SYS_CPU_FREQ", Form::kFrequency},
+    {ACL_PROF_OPTYPE, "ACL_PROF_OPTYPE", Form::kNames},
+    {ACL_PROF_NTS_METRICS, "ACL_PROF_NTS_METRICS", Form::kEvents},
     {ACL_PROF_PATH, "ACL_PROF_PATH", Form::kPath},
 };
 
@@ -98,10 +97,41 @@ bool StorageIsAllowed(std::string_view text) {
          Number(text) <= kMostStorageMb;
 }
 
-std::string Allowed(const Rule& rule) {
+bool NamesAreAllowed(std::string_view text) {
+  bool allowed = true;
+  ForEachItem(text, [&](std::string_view item) { allowed &= !item.empty(); });
+  return allowed;
+}
+
+constexpr size_t kMostNtsEvents = 10;
+constexpr uint64_t kMostNtsEvent = 65535;
+
+// One event number, decimal, or hexadecimal after 0x.
+bool EventIsAllowed(std::string_view text) {
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  if (hex) text.remove_prefix(2);
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
+  return error == std::errc() && end == text.data() + text.size() && value <= kMostNtsEvent;
+}
+
+bool EventsAreAllowed(std::string_view text) {
+  constexpr std::string_view kCustom = "Custom:";
+  if (text == "PipeUtilization") return true;
+  if (!text.starts_with(kCustom)) return false;
+  size_t count = 0;
+  bool allowed = true;
+  ForEachItem(text.substr(kCustom.size()), [&](std::string_view item) {
+    ++count;
+    allowed &= EventIsAllowed(item);
+  });
+  return allowed && count <= kMostNtsEvents;
+}
+
+std::string Allowed(const Rule& rule, uint32_t chip) {
   switch (rule.form) {
     case Form::kFrequency:
-      return fmt::format("an integer from 1 to {}, digits only", rule.max);
+      return fmt::format("an integer from 1 to {}, digits only", chips::MostHz(chip, rule.type));
     case Form::kStorage:
       return fmt::format("<n>MB with n from {} to {}, or nothing", kLeastStorageMb, kMostStorageMb);
     case Form::kWord:
@@ -110,6 +140,11 @@ std::string Allowed(const Rule& rule) {
       return fmt::format("a comma list of {}, or nothing", rule.words);
     case Form::kText:
       return "any text but an empty one";
+    case Form::kNames:
+      return "a comma list without an empty item";
+    case Form::kEvents:
+      return fmt::format("PipeUtilization, or Custom: and 1 to {} event numbers from 0 to {}", kMostNtsEvents,
+                         kMostNtsEvent);
     default:
       return "";
   }
@@ -129,15 +164,16 @@ Result Settings::Set(int type, std::string_view text) {
         code::kInvalidParam,
         fmt::format("setting {} does not exist; allowed are 1 and 3 to 16, one per call", type));
   }
-  if (!rule || rule->form == Form::kUnsupported) {
-    return Result::Fail(code::kInvalidConfig,
-                        rule ? fmt::format("{} ({}) is not available on chip A2", rule->name, type)
-                             : "setting 2 is not available on any chip; allowed are 1 and 3 to 16");
+  if (!rule || !chips::HasSetting(chip_, type)) {
+    return Result::Fail(
+        code::kInvalidConfig,
+        rule ? fmt::format("{} ({}) is not available on {}", rule->name, type, chips::Name(chip_))
+             : "setting 2 is not available on any chip; allowed are 1 and 3 to 16");
   }
   bool allowed = true;
   switch (rule->form) {
     case Form::kFrequency:
-      allowed = FrequencyIsAllowed(text, rule->max);
+      allowed = FrequencyIsAllowed(text, chips::MostHz(chip_, type));
       break;
     case Form::kStorage:
       allowed = StorageIsAllowed(text);
@@ -159,12 +195,16 @@ Result Settings::Set(int type, std::string_view text) {
       }
       break;
     }
-    case Form::kUnsupported:
+    case Form::kNames:
+      allowed = NamesAreAllowed(text);
+      break;
+    case Form::kEvents:
+      allowed = EventsAreAllowed(text);
       break;
   }
   if (!allowed) {
     return Result::Fail(code::kInvalidConfig,
-                        fmt::format("{} is '{}'; allowed is {}", rule->name, text, Allowed(*rule)));
+                        fmt::format("{} is '{}'; allowed is {}", rule->name, text, Allowed(*rule, chip_)));
   }
   // Nothing to sample is the same as never having asked.
   if (text.empty()) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "acl/acl_prof.h"
+#include "session/chip_rules.h"
 #include "session/result.h"
 
 namespace npuprof {
@@ -15,6 +16,10 @@ namespace npuprof {
 /// Settings of aclprofSetConfig() that hold from the next start on. Not thread-safe.
 class Settings {
  public:
+  /// @param chip  whose settings these are, as info.json's platform_version numbers it
+  explicit Settings(uint32_t chip) : chip_(chip) {}
+  Settings() : Settings(chips::kA2) {}
+
   /// Checks @p text for @p type as the chip allows it and keeps it; a refused value changes nothing.
   /// kInvalidParam: no such type. kInvalidConfig: the chip lacks it, or the text is not allowed.
   Result Set(int type, std::string_view text);
@@ -33,6 +38,7 @@ class Settings {
   static const char* Name(int type);
 
  private:
+  uint32_t chip_;
   std::map<int, std::string> values_;
 };
 
