@@ -7,6 +7,23 @@
 NPUPROF_SIZE(npuprof_query, 161);
 #endif
 
+/* Right on 64 bits, where a word of 64 is aligned to as many. */
+#ifdef BREAK_LAYOUT_32
+struct careless {
+  __u32 size;
+  __u64 value;
+};
+NPUPROF_SIZE(careless, 16);
+#endif
+
+#ifdef BREAK_PADDING
+struct padded {
+  __u64 value;
+  __u32 flags;
+};
+NPUPROF_SIZE(padded, 16);
+#endif
+
 /* Sizes that every structure must have to pass between 32 and 64 bit programs unchanged. */
 #define MULTIPLE_OF_8(type) NPUPROF_PROVE(sizeof(struct type) % 8 == 0)
 MULTIPLE_OF_8(npuprof_query);
