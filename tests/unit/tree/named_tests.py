@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that tests which the tree's pages name in `Suite.Name` or `test_name` form exist.
+"""Checks that tests which the tree's pages name in `Suite.Name`, `Suite.*` or `test_name` form exist.
+
+Pages are those below docs/ and READMEs below tests/.
 
 usage: named_tests.py ROOT
 """
@@ -11,8 +13,9 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from licences import files
 
-NAMED = re.compile(r"`([A-Z]\w*[a-z]\w*\.[A-Z]\w*[a-z]\w*|test_\w+)`")
-DEFINED = re.compile(r"^(?:TEST|TEST_F|TEST_P)\(\s*(\w+),\s*(\w+)\)|^\s+def (test_\w+)\(", re.M)
+NAMED = re.compile(r"`((?:[A-Z]\w*[a-z]\w*|uapi)\.(?:[A-Z]\w*[a-z]\w*|\*)|test_\w+)`")
+DEFINED = re.compile(r"^(?:TEST|TEST_F|TEST_P)\(\s*(\w+),\s*(\w+)\)|^\s*def (test_\w+)\(", re.M)
+ADDED = re.compile(r"add_test\(NAME (\w+\.\w+)")
 
 
 def read(root, path):
@@ -25,13 +28,19 @@ def defined(root, paths):
     for path in paths:
         if path.startswith("tests/") and path.endswith((".cc", ".py")):
             names |= {python or f"{suite}.{name}" for suite, name, python in DEFINED.findall(read(root, path))}
-    return names
+        elif path.startswith("tests/") and path.endswith("CMakeLists.txt"):
+            names |= set(ADDED.findall(read(root, path)))
+    return names | {name.split(".")[0] + ".*" for name in names}
+
+
+def is_page(path):
+    return path.startswith("docs/") and path.endswith(".md") or path.startswith("tests/") and path.endswith("/README.md")
 
 
 def missing(root, paths):
     """Returns (number of names in pages, list of complaints)."""
     known, count, complaints = defined(root, paths), 0, []
-    for path in sorted(p for p in paths if p.startswith("docs/") and p.endswith(".md")):
+    for path in sorted(filter(is_page, paths)):
         for name in NAMED.findall(read(root, path)):
             count += 1
             if name not in known:

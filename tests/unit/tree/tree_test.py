@@ -123,6 +123,16 @@ class Tree(unittest.TestCase):
         self.assertEqual(complaints, ["docs/a.md: test 'One.IsNot' does not exist",
                                       "docs/a.md: test 'test_no' does not exist"])
 
+    def test_suites_and_tests_of_build_files_and_readmes_count_too(self):
+        self.write("tests/a.cc", "TEST_P(One, IsThere) {}\n")
+        self.write("tests/b.py", "def test_four():\n    pass\n")
+        self.write("tests/CMakeLists.txt", "add_test(NAME uapi.IsThere COMMAND true)\n")
+        self.write("tests/x/README.md", "`One.*` `test_four` `uapi.IsThere` `Two.*` `uapi.IsNot` `uapi.h`\n")
+        count, complaints = named_tests.missing(self.root, licences.files(self.root))
+        self.assertEqual(count, 5)
+        self.assertEqual(complaints, ["tests/x/README.md: test 'Two.*' does not exist",
+                                      "tests/x/README.md: test 'uapi.IsNot' does not exist"])
+
     def test_variables_are_found_in_sources_and_page(self):
         self.write("libprof/a.cc", 'getenv("NPUPROF_ONE"); puts("NPUPROF_TWO is wrong");  // NPUPROF_THREE')
         self.write("tests/a.sh", 'echo ${NPUPROF_SEVEN:-} NPUPROF_EIGHT')
