@@ -257,7 +257,7 @@ TEST(Rule, RefusedRequestsLeaveNoMemoryBehind) {
 
 TEST(Rule, EverySessionsMemoryComesBack) {
   BoundedMemory bounded;
-  for (int k = 0; k < 300; ++k) {
+  for (int k = 0; k < Rounds(300); ++k) {
     Profiler profiler;
     ASSERT_EQ(profiler.Add(PmuRing(1u << 15)), 1) << k;
     if (k % 3 == 0) profiler.Map();
