@@ -3,9 +3,9 @@
 // JSON what the model of each device counted inside the window.
 //
 // usage: workload DIR [tasks=N] [devices=N] [streams=N] [before=N] [after=N] [kind=aic|aiv|mix|mixaiv|aicpu]
-//                 [blocks=N] [cycles=N] [types=0x..] [metrics=N] [single=0|1] [model=FILE] [set=TYPE:TEXT]...
+//                 [blocks=N] [cycles=N] [types=0x..] [metrics=N] [single=0|1] [sync=N] [model=FILE] [set=TYPE:TEXT]...
 // tasks, before and after are per device; before and after lie outside the window. single=1 launches tasks
-// one call each instead of all by one call. With model=FILE a task is one execution of that model.
+// one call each instead of all by one call, and sync=N then waits for them after every N calls. With model=FILE a task is one execution of that model.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -25,7 +25,7 @@ namespace {
 
 struct Options {
   std::string dir, model;
-  uint64_t tasks = 1000, before = 0, after = 0, cycles = 2000;
+  uint64_t tasks = 1000, before = 0, after = 0, cycles = 2000, sync = 0;
   uint32_t devices = 1, streams = 1, blocks = 8, metrics = 1;
   uint64_t types = ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS | ACL_PROF_RUNTIME_API;
   bool single = false;
@@ -71,6 +71,8 @@ bool Parse(int argc, char** argv, Options* o) {
       o->single = number != 0;
     else if (key == "kind" && kinds.contains(value))
       o->kind = kinds.at(value);
+    else if (key == "sync")
+      o->sync = number;
     else if (key == "set" && value.find(':') != std::string::npos)
       o->settings.emplace_back(std::atoi(value.c_str()), value.substr(value.find(':') + 1));
     else
@@ -114,10 +116,13 @@ class Device {
         Check(aclmdlExecuteAsync(model_, inputs_, outputs_, streams_[i]), "aclmdlExecuteAsync");
       if (inputs_ != nullptr) continue;
       const uint64_t calls = options_.single ? share : (share != 0 ? 1 : 0);
-      for (uint64_t call = 0; call < calls; call++)
+      for (uint64_t call = 0; call < calls; call++) {
         Check(npusimLaunch(streams_[i], "work", "Work", options_.kind, options_.blocks, options_.cycles,
                            options_.single ? 1 : share),
               "npusimLaunch");
+        if (options_.sync != 0 && (call + 1) % options_.sync == 0)
+          Check(aclrtSynchronizeStream(streams_[i]), "aclrtSynchronizeStream");
+      }
     }
     Check(aclrtSynchronizeDevice(), "aclrtSynchronizeDevice");
     Check(aclrtResetDevice(static_cast<int32_t>(id_)), "aclrtResetDevice");

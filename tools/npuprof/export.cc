@@ -76,11 +76,13 @@ std::string LostAltogether(const analysis::Profile& profile, const analysis::Exp
   return fmt::format("lost {}{} records", profile.complete() ? "" : "at least ", Count(lost));
 }
 
-void Print(const analysis::ExportResult& result, const std::string& lost_altogether, uint64_t elapsed_ns) {
+void Print(const analysis::ExportResult& result, const std::string& aged, const std::string& lost_altogether,
+           uint64_t elapsed_ns) {
   const bool colour = WantsColour(stdout);
   const std::string mark = Paint(kSimulatedMark, Style::kWarn, colour) + "\n";
   if (result.simulated) fmt::print("{}", mark);
   for (const auto& file : result.files) fmt::print("{}\n", file.string());
+  if (!aged.empty()) fmt::print("{}\n", Paint(aged, Style::kWarn, colour));
   std::vector<std::string> rows;
   for (const auto& [table, count] : result.rows) rows.push_back(fmt::format("{} {}", table, Count(count)));
   if (!rows.empty()) fmt::print("rows: {}\n", fmt::join(rows, ", "));
@@ -115,6 +117,8 @@ int Export(const Options& options) {
   analysis::ExportResult result;
   std::string lost_altogether;
   bool losses_known = false;
+  std::string aged;
+  json aged_json;
   {
     const Interruption interruption;
     const analysis::Profile profile = analysis::Profile::Open(options.directory);
@@ -133,14 +137,23 @@ int Export(const Options& options) {
     };
     result = analysis::Export(profile, request);
     lost_altogether = LostAltogether(profile, result);
+    aged = profile.AgedText();
+    if (profile.aged()) {
+      aged_json = {{"records", profile.aged()->records},
+                   {"bytes", profile.aged()->bytes},
+                   {"slices", profile.aged()->slices},
+                   {"collection_starts_us", profile.aged()->complete_from_us}};
+    }
     losses_known = profile.has_manifest() && profile.complete();
   }
   if (options.json) {
     json out = ToJson(result);
     out["losses_known"] = losses_known;
+    if (!aged_json.is_null()) out["aged"] = aged_json;
     fmt::print("{}\n", JsonText(out));
   } else {
-    Print(result, lost_altogether, (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
+    Print(result, aged, lost_altogether,
+          (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
   }
   return 0;
 }

@@ -187,6 +187,12 @@ json ProfileJson(const analysis::Profile& profile, const std::optional<Manifest>
         {{"device", l.device}, {"where", l.where}, {"cause", l.cause}, {"records", l.records}});
   }
   for (const analysis::Warning& w : profile.warnings()) out["warnings"].push_back(w.Line());
+  if (profile.aged()) {
+    out["aged"] = {{"records", profile.aged()->records},
+                   {"bytes", profile.aged()->bytes},
+                   {"slices", profile.aged()->slices},
+                   {"collection_starts_us", profile.aged()->complete_from_us}};
+  }
   if (manifest) out["manifest"] = manifest->json();
   return out;
 }
@@ -210,6 +216,7 @@ void PrintProfile(const analysis::Profile& profile, const std::optional<Manifest
   if (profile.end_us() && *profile.end_us() >= profile.begin_us()) {
     Line("window", Duration((*profile.end_us() - profile.begin_us()) * 1000));
   }
+  if (profile.aged()) Line("aged out", Paint(profile.AgedText(), Style::kWarn, colour));
   if (!profile.complete()) Line("state", Paint("incomplete: profiling was not stopped", Style::kBad, colour));
   for (const analysis::DeviceInfo& d : profile.devices()) {
     Line(

@@ -74,6 +74,19 @@ ManifestDevice ReadDevice(const json& node, std::vector<Loss>* losses) {
   return device;
 }
 
+std::optional<AgedOut> ReadAged(const json& top) {
+  const auto& storage = Child(top, "storage");
+  const auto& node = Child(storage, "aged");
+  if (!node.is_object()) return std::nullopt;
+  AgedOut aged{Number(node, "records"), Number(node, "bytes"), Number(node, "slices"),
+               Number(storage, "limit_bytes"), 0};
+  const auto& window = Child(top, "window");
+  const uint64_t from = Number(node, "complete_from_monotonic_raw_ns"),
+                 begin = Number(window, "begin_monotonic_raw_ns");
+  aged.complete_from_us = Number(window, "begin_realtime_us") + (from > begin ? (from - begin) / 1000 : 0);
+  return aged;
+}
+
 }  // namespace
 
 RunManifest ReadManifest(const std::filesystem::path& root) {
@@ -83,6 +96,7 @@ RunManifest ReadManifest(const std::filesystem::path& root) {
   out.simulated = Flag(top, "simulated", false);
   out.complete = Flag(top, "complete", true);
   out.command = Text(top, "command");
+  out.aged = ReadAged(top);
   out.drain_path = Text(Child(top, "drain"), "path");
   for (const auto& node : Child(top, "devices")) {
     if (node.is_object()) out.devices.push_back(ReadDevice(node, &out.losses));

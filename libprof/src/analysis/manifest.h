@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct RunManifest {
   std::string command, drain_path;
   std::vector<ManifestDevice> devices;
   std::vector<Loss> losses;
+  std::optional<AgedOut> aged;
   std::vector<Warning> warnings;  ///< messages of severity warning and error
 };
 

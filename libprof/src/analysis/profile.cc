@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/profile.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ctime>
 
 #include "analysis/manifest.h"
 #include "analysis/metadata.h"
@@ -239,6 +241,7 @@ class ProfileReader {
     profile->command_ = manifest.command;
     profile->drain_path_ = manifest.drain_path;
     profile->losses_ = manifest.losses;
+    profile->aged_ = manifest.aged;
     profile->warnings_.insert(profile->warnings_.end(), manifest.warnings.begin(), manifest.warnings.end());
     for (auto& device : profile->devices_) {
       for (const auto& entry : manifest.devices) {
@@ -296,6 +299,18 @@ const DataFile* Profile::FindFile(const std::string& path) const {
   const auto it =
       std::find_if(files_.begin(), files_.end(), [&](const DataFile& f) { return f.path == path; });
   return it == files_.end() ? nullptr : &*it;
+}
+
+std::string Profile::AgedText() const {
+  if (!aged_) return "";
+  const auto seconds = static_cast<std::time_t>(aged_->complete_from_us / 1'000'000);
+  return fmt::format(
+      "collection starts at {:%Y-%m-%d %H:%M:%S}.{:06}, {:.3f} s after profiling began: {} older records "
+      "were removed to "
+      "keep the storage limit of {} MB",
+      fmt::localtime(seconds), aged_->complete_from_us % 1'000'000,
+      static_cast<double>(aged_->complete_from_us - std::min(aged_->complete_from_us, begin_us_)) / 1e6,
+      aged_->records, aged_->limit_bytes / 1'000'000);
 }
 
 uint64_t Profile::lost() const {

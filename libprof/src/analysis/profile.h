@@ -42,6 +42,12 @@ struct TaskTotals {
   uint64_t started = 0, ended = 0, straddling_start = 0, straddling_stop = 0;
 };
 
+/// What was removed while collecting, to keep a limit on storage (manifest).
+struct AgedOut {
+  uint64_t records = 0, bytes = 0, slices = 0, limit_bytes = 0;
+  uint64_t complete_from_us = 0;  ///< wall clock from which on nothing was removed
+};
+
 struct DeviceInfo {
   int id = 0;
   std::string directory;                ///< "device_<id>"
@@ -95,6 +101,10 @@ class Profile {
   const std::string& drain_path() const { return drain_path_; }  ///< empty without manifest
   const std::vector<Loss>& losses() const { return losses_; }
   uint64_t lost() const;
+  /// Nothing if no data was removed to keep a limit.
+  const std::optional<AgedOut>& aged() const { return aged_; }
+  /// "collection starts at ..." for people; empty if nothing was removed.
+  std::string AgedText() const;
   const std::vector<Warning>& warnings() const { return warnings_; }
 
  private:
@@ -110,6 +120,7 @@ class Profile {
   std::vector<DeviceInfo> devices_;
   std::vector<DataFile> files_;
   std::vector<Loss> losses_;
+  std::optional<AgedOut> aged_;
   std::vector<Warning> warnings_;
 
  public:

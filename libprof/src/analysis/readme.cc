@@ -37,6 +37,7 @@ std::filesystem::path WriteReadme(const std::filesystem::path& output, const Pro
                     table == "timeline" ? "events" : "rows");
   }
   text += "\nTimes are wall clock, in microseconds.\n\n";
+  if (profile.aged()) text += "Note: " + profile.AgedText() + ".\n";
   uint64_t lost = 0;
   for (const auto& loss : result.losses) lost += loss.records;
   if (lost == 0) {

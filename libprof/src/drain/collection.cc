@@ -25,6 +25,14 @@ Collection::~Collection() {
   if (!finished_) (void)Finish(milliseconds(1000));
 }
 
+void Collection::KeepWithin(const std::string& root, uint64_t limit) {
+  state_->storage = std::make_shared<Storage>(root, limit);
+}
+
+const std::shared_ptr<Storage>& Collection::storage() const {
+  return state_->storage;
+}
+
 void Collection::Add(std::shared_ptr<Source> source) {
   if (state_->generation != ForkGeneration()) return;
   {

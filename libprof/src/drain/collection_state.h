@@ -42,9 +42,12 @@ class CollectionState {
   CollectionState(std::shared_ptr<Drain::Impl> drain, MessageHandler handler);
 
   /// A new output, attached to this collection. Any thread.
-  std::shared_ptr<StagedFile> NewFile(std::string path, size_t record_size, size_t slice_bytes);
+  std::shared_ptr<StagedFile> NewFile(std::string path, size_t record_size, size_t slice_bytes, bool ages);
   /// Passes @p text on, once per @p key. Drain thread only.
   void Say(Severity severity, const std::string& key, const std::string& text);
+
+  /// Set before the first file is made.
+  std::shared_ptr<Storage> storage;
 
   const std::shared_ptr<Drain::Impl> drain;
   const unsigned generation;

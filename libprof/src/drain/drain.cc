@@ -42,14 +42,18 @@ void Source::ClearWake() {
 }
 
 CollectionState::CollectionState(std::shared_ptr<Drain::Impl> owner, MessageHandler handler)
-    : drain(std::move(owner)), generation(ForkGeneration()), handler_(std::move(handler)) {}
+    : storage(std::make_shared<Storage>("", 0)),
+      drain(std::move(owner)),
+      generation(ForkGeneration()),
+      handler_(std::move(handler)) {}
 
-std::shared_ptr<StagedFile> CollectionState::NewFile(std::string path, size_t record_size,
-                                                     size_t slice_bytes) {
+std::shared_ptr<StagedFile> CollectionState::NewFile(std::string path, size_t record_size, size_t slice_bytes,
+                                                     bool ages) {
   auto say = [this](Severity severity, const std::string& key, const std::string& text) {
     Say(severity, key, text);
   };
-  auto file = std::make_shared<StagedFile>(&drain->station, say, std::move(path), record_size, slice_bytes);
+  auto file = std::make_shared<StagedFile>(&drain->station, storage, say, std::move(path), record_size,
+                                           slice_bytes, ages);
   std::lock_guard lock(drain->mutex);
   new_files.push_back(file);
   return file;
@@ -445,7 +449,7 @@ void Drain::Impl::Sleep() {
     }
   }
   ForEachFile([&](StagedFile& file) {
-    if (file.stalled()) wake = std::min(wake, file.retry_at());
+    if (file.stalled() || file.waiting()) wake = std::min(wake, file.retry_at());
   });
   const nanoseconds left = std::max(nanoseconds(0), nanoseconds(wake - Now()));
   const timespec timeout{static_cast<time_t>(left.count() / 1'000'000'000), left.count() % 1'000'000'000};

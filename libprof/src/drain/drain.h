@@ -26,6 +26,7 @@
 namespace npuprof::drain {
 
 class StagedFile;
+class Storage;
 class Writer;
 class CollectionState;
 
@@ -120,6 +121,12 @@ class Collection {
   ~Collection();
   Collection(const Collection&) = delete;
   Collection& operator=(const Collection&) = delete;
+
+  /// Counts and limits what is below @p root, and keeps a list of finished slices there. Before the first file is
+  /// made. @p limit in bytes, 0 for none.
+  void KeepWithin(const std::string& root, uint64_t limit);
+  /// Null in no case. Its counts: drain thread, or any after Finish().
+  const std::shared_ptr<Storage>& storage() const;
 
   /// Adds a source; its first visit follows at once.
   void Add(std::shared_ptr<Source> source);

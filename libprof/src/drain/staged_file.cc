@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/crc32c.h"
 #include "drain/fork_guard.h"
 
 namespace npuprof::drain {
@@ -31,14 +32,15 @@ bool DiskIsFull(int error) {
 
 }  // namespace
 
-StagedFile::StagedFile(Station* station, Message message, std::string path, size_t record_size,
-                       size_t slice_bytes)
+StagedFile::StagedFile(Station* station, std::shared_ptr<Storage> storage, Message message, std::string path,
+                       size_t record_size, size_t slice_bytes, bool ages)
     : station_(station),
+      storage_(std::move(storage)),
       message_(std::move(message)),
       path_(std::move(path)),
       record_size_(record_size),
-      slice_limit_(record_size == 0 ? slice_bytes
-                                    : std::max<uint64_t>(RoundDown(slice_bytes, record_size), record_size)) {}
+      slice_bytes_(slice_bytes),
+      ages_(ages) {}
 
 StagedFile::~StagedFile() {
   // In a forked child, and after an abandoned collection, descriptors and blocks are not ours to touch.
@@ -46,10 +48,6 @@ StagedFile::~StagedFile() {
   for (const auto& slice : unfinished_) {
     if (slice->fd >= 0) close(slice->fd);
   }
-}
-
-std::string StagedFile::SlicePath(const Slice& slice) const {
-  return fmt::format("{}.slice_{}", path_, slice.index);
 }
 
 bool StagedFile::flushed() const {
@@ -79,13 +77,7 @@ bool StagedFile::OpenBlock() {
     station_->starved = true;
     return false;
   }
-  if (slice_ == nullptr) {
-    slice_ = std::make_shared<Slice>();
-    slice_->index = next_index_++;
-    slice_->stream = stream_end_;
-    unfinished_.push_back(slice_);
-    tail_bytes_ = 0;
-  }
+  if (slice_ == nullptr) OpenSlice();
   auto segment = std::make_shared<Segment>();
   segment->block = block;
   segment->slice = slice_;
@@ -95,6 +87,20 @@ bool StagedFile::OpenBlock() {
   tail_bytes_ = 0;
   queue_.push_back(std::move(segment));
   return true;
+}
+
+void StagedFile::OpenSlice() {
+  if (!counted_) storage_->FileOpened();
+  counted_ = true;
+  slice_ = std::make_shared<Slice>();
+  slice_->index = next_index_++;
+  slice_->stream = stream_end_;
+  slice_->generation = storage_->generation();
+  slice_->limit = storage_->SliceBytes(slice_bytes_);
+  if (record_size_ != 0)
+    slice_->limit = std::max<uint64_t>(RoundDown(slice_->limit, record_size_), record_size_);
+  unfinished_.push_back(slice_);
+  tail_bytes_ = 0;
 }
 
 void StagedFile::SealBlock() {
@@ -109,15 +115,30 @@ void StagedFile::SealSlice() {
   tail_bytes_ = 0;
 }
 
+// What belongs together is removed together, so a slice holds records of one generation.
+void StagedFile::SealOldSlice() {
+  if (!ages_ || slice_ == nullptr || slice_->generation == storage_->generation()) return;
+  if (slice_->bytes > 0) {
+    SealSlice();
+  } else {
+    slice_->generation = storage_->generation();
+  }
+}
+
+void StagedFile::Sum(const void* data, size_t size) {
+  slice_->crc = Crc32c(slice_->crc, data, size);
+}
+
 std::byte* StagedFile::Reserve(size_t* count) {
   const size_t wanted = *count;
   *count = 0;
   bounced_ = false;
-  if (slice_ != nullptr && slice_->bytes + record_size_ > slice_limit_) SealSlice();
-  const uint64_t slice_room = slice_limit_ - (slice_ ? slice_->bytes : 0);
+  SealOldSlice();
+  if (slice_ != nullptr && slice_->bytes + record_size_ > slice_->limit) SealSlice();
   if (queue_.empty() || queue_.back()->sealed) {
     if (!OpenBlock()) return nullptr;
   }
+  const uint64_t slice_room = slice_->limit - slice_->bytes;
   Segment& segment = *queue_.back();
   const uint64_t room = std::min<uint64_t>(slice_room, BlockCapacity() - segment.fill);
   if (room < record_size_) {
@@ -136,7 +157,9 @@ std::byte* StagedFile::Reserve(size_t* count) {
 
 void StagedFile::Commit(size_t count, Ledger* ledger) {
   const uint64_t bytes = count * record_size_;
+  slice_->records += count;
   if (bounced_) {
+    Sum(bounce_, record_size_);
     Segment& first = *queue_.back();
     const uint32_t head = static_cast<uint32_t>(kBlockBytes - first.fill);
     std::memcpy(first.block + first.fill, bounce_, head);
@@ -150,11 +173,12 @@ void StagedFile::Commit(size_t count, Ledger* ledger) {
     second.fill = rest;
     slice_->bytes += rest;
   } else {
+    Sum(queue_.back()->block + queue_.back()->fill, bytes);
     queue_.back()->fill += static_cast<uint32_t>(bytes);
     slice_->bytes += bytes;
   }
   Note(ledger, bytes, count);
-  if (slice_->bytes + record_size_ > slice_limit_) {
+  if (slice_->bytes + record_size_ > slice_->limit) {
     SealSlice();
   } else if (queue_.back()->fill >= BlockCapacity()) {
     SealBlock();
@@ -163,7 +187,8 @@ void StagedFile::Commit(size_t count, Ledger* ledger) {
 
 bool StagedFile::AppendUnit(const void* data, size_t size, Ledger* ledger) {
   if (size == 0) return true;
-  if (slice_ != nullptr && slice_->bytes > 0 && slice_->bytes + size > slice_limit_) SealSlice();
+  SealOldSlice();
+  if (slice_ != nullptr && slice_->bytes > 0 && slice_->bytes + size > slice_->limit) SealSlice();
   const bool open_block = !queue_.empty() && !queue_.back()->sealed;
   const size_t room =
       (open_block ? kBlockBytes - queue_.back()->fill : 0) + station_->pool->free_blocks() * kBlockBytes;
@@ -184,6 +209,8 @@ bool StagedFile::AppendUnit(const void* data, size_t size, Ledger* ledger) {
     left -= part;
     if (segment.fill == kBlockBytes) SealBlock();
   }
+  ++slice_->records;
+  Sum(data, size);
   Note(ledger, size, 1);
   return true;
 }
@@ -202,6 +229,7 @@ void StagedFile::Note(Ledger* ledger, uint64_t bytes, uint64_t units) {
   station_->staged = true;
   const uint64_t begin = stream_end_;
   stream_end_ += bytes;
+  if (ages_) storage_->Staged(bytes);
   if (record_size_ != 0 && !marks_.empty() && marks_.back().ledger == ledger) {
     marks_.back().end = stream_end_;
     marks_.back().units += units;
@@ -221,6 +249,8 @@ void StagedFile::Close() {
   Flush();
   if (failed()) closed_ = true;
   Retire(Clock::now());
+  if (counted_) storage_->FileClosed();
+  counted_ = false;
 }
 
 bool StagedFile::ReleaseIdle() {
@@ -238,11 +268,20 @@ bool StagedFile::ReleaseIdle() {
 
 void StagedFile::Pump(Clock::time_point now) {
   if (failed()) return;
+  if (storage_->exhausted()) failing_ = EDQUOT;
   if (failing_ != 0) {
     if (!op_in_flight_ && direct_in_flight_ == 0) Fail(failing_);
     return;
   }
-  if (queue_.empty() || (stall_error_ != 0 && now < retry_at_)) return;
+  SealOldSlice();
+  // What was sealed after its last write ended has no further write to end it.
+  if (!op_in_flight_ && direct_in_flight_ == 0) {
+    const bool written =
+        !queue_.empty() && queue_.front()->sealed && queue_.front()->written == queue_.front()->fill;
+    if (written || (queue_.empty() && !unfinished_.empty() && unfinished_.front()->sealed))
+      return Retire(now);
+  }
+  if (queue_.empty() || ((stall_error_ != 0 || waiting_) && now < retry_at_)) return;
   if (station_->direct) {
     PumpDirect(now);
   } else {
@@ -271,11 +310,16 @@ void StagedFile::PumpBuffered(Clock::time_point now) {
     op_.parts[op_.part_count++] = {segment->block + segment->written, segment->fill - segment->written};
   }
   if (op_.part_count == 0) return;
+  uint64_t end = op_.offset;
+  for (unsigned i = 0; i < op_.part_count; ++i) end += op_.parts[i].iov_len;
+  if (!TakeRoom(slice, end, now)) return;
   op_in_flight_ = station_->writer->Submit(&op_);
 }
 
 void StagedFile::PumpDirect(Clock::time_point now) {
   for (const auto& segment : queue_) {
+    // With a limit, one slice at a time: what is begun of many can neither be finished nor removed.
+    if (storage_->limit() > 0 && segment->slice != queue_.front()->slice) break;
     if (segment->in_flight || segment->fill == segment->written) continue;
     const uint64_t position = segment->slice->stream + segment->offset + segment->written;
     if (!segment->sealed && position >= flush_target_) continue;
@@ -287,6 +331,7 @@ void StagedFile::PumpDirect(Clock::time_point now) {
     // Whole sectors: from the one that holds the first unwritten byte, zeros after the last one.
     const auto start = static_cast<uint32_t>(RoundDown(segment->written, kSector));
     const auto end = static_cast<uint32_t>(RoundUp(segment->fill, kSector));
+    if (!TakeRoom(slice, segment->offset + end, now)) return;
     std::memset(segment->block + segment->fill, 0, end - segment->fill);
     segment->op_start = start;
     segment->op_end = segment->fill;
@@ -373,85 +418,6 @@ void StagedFile::SettleMarks(uint64_t durable) {
   }
 }
 
-bool StagedFile::OpenSliceFile(Slice* slice, Clock::time_point now) {
-  const std::string path = SlicePath(*slice);
-  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
-  const auto open_guarded = [&](int how) {
-    const FdChange opening;
-    const int opened = open(path.c_str(), how, 0640);
-    if (opened >= 0) GuardFd(opened);
-    return opened;
-  };
-  int fd = -1;
-  if (station_->direct) {
-    fd = open_guarded(flags | O_DIRECT);
-    if (fd < 0 && errno == EINVAL) {
-      message_(
-          Severity::kInfo, "no-direct",
-          fmt::format("the file system of {} does not take O_DIRECT, its files go through the page cache",
-                      path));
-    }
-  }
-  if (fd < 0) fd = open_guarded(flags);
-  if (fd < 0) {
-    Trouble(errno, now);
-    return false;
-  }
-  // The full size from the start spares the file system an extension per write; cut again in FinishSlice().
-  if (station_->direct && ftruncate(fd, static_cast<off_t>(RoundUp(slice_limit_, kSector))) != 0) {
-    message_(Severity::kInfo, "no-preset",
-             fmt::format("{} could not be given its size: {}", path, std::strerror(errno)));
-  }
-  slice->fd = fd;
-  struct stat st;
-  if (fstat(fd, &st) == 0) {
-    slice->device = st.st_dev;
-    slice->inode = st.st_ino;
-  }
-  ++slices_;
-  return true;
-}
-
-bool StagedFile::StillOurs(Slice* slice) {
-  struct stat st;
-  if (fstat(slice->fd, &st) == 0 && st.st_dev == slice->device && st.st_ino == slice->inode) return true;
-  UnguardFd(slice->fd);
-  slice->fd = -1;
-  return false;
-}
-
-void StagedFile::FinishSlice(Slice* slice, bool mark_done) {
-  if (slice->fd < 0 || !StillOurs(slice)) return;
-  const std::string path = SlicePath(*slice);
-  bool whole = true;
-  if (station_->direct) whole = ftruncate(slice->fd, static_cast<off_t>(slice->bytes)) == 0;
-  {
-    const FdChange closing;
-    UnguardFd(slice->fd);
-    whole = close(slice->fd) == 0 && whole;
-  }
-  slice->fd = -1;
-  if (!whole) {
-    message_(Severity::kError, "cut",
-             fmt::format("{} could not be finished: {}", path, std::strerror(errno)));
-    return;
-  }
-  if (!mark_done) return;
-  const std::string text = fmt::format("filesize:{}\nstarttime:0\nendtime  :0\n", slice->bytes);
-  const std::string done = path + ".done";
-  const FdChange opening;
-  const int fd = open(done.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
-  const bool written = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int error = errno;
-  if (fd >= 0) close(fd);
-  if (!written) {
-    unlink(done.c_str());  // none rather than an empty one
-    message_(Severity::kWarning, "done",
-             fmt::format("{} could not be written ({}); the records beside it are whole", done,
-                         std::strerror(error)));
-  }
-}
-
 // A full disk may be emptied by somebody, so it is retried as long as there is staging memory (and beyond:
 // then the rings fill and count). Other errors get a few tries.
 void StagedFile::Trouble(int error, Clock::time_point now) {
@@ -488,6 +454,13 @@ void StagedFile::GiveUp() {
   if (!op_in_flight_ && direct_in_flight_ == 0) Fail(failing_);
 }
 
+void StagedFile::Cut(Slice* slice, uint64_t bytes) {
+  if (slice->bytes <= bytes) return;
+  slice->bytes = bytes;
+  slice->records = record_size_ == 0 ? 0 : bytes / record_size_;
+  slice->cut = true;
+}
+
 // Ends the file for good, at the last whole record on disk.
 void StagedFile::Fail(int error) {
   error_ = error;
@@ -510,7 +483,7 @@ void StagedFile::Fail(int error) {
   for (const auto& slice : unfinished_) {
     if (slice->fd >= 0) StillOurs(slice.get());
     if (slice->stream < end) {
-      slice->bytes = std::min(slice->bytes, end - slice->stream);
+      Cut(slice.get(), end - slice->stream);
       if (slice->fd >= 0 && ftruncate(slice->fd, static_cast<off_t>(slice->bytes)) != 0) {
         message_(Severity::kWarning, "cut",
                  fmt::format("{} could not be cut to its whole records: {}", SlicePath(*slice),
@@ -518,6 +491,7 @@ void StagedFile::Fail(int error) {
       }
       FinishSlice(slice.get(), error != ENOENT);  // without a directory there is no place for it
     } else if (slice->fd >= 0) {
+      storage_->Drop(slice->charged, ages_);
       unlink(SlicePath(*slice).c_str());
       {
         const FdChange closing;
@@ -529,6 +503,16 @@ void StagedFile::Fail(int error) {
     }
   }
   unfinished_.clear();
+  if (storage_->exhausted()) {
+    message_(
+        Severity::kError, "limit",
+        fmt::format(
+            "dictionaries, metadata and other data that is never removed use up the storage limit of {}; "
+            "collection ends here, what was collected stays",
+            storage_->LimitText()));
+    if (closing_) closed_ = true;
+    return;
+  }
   message_(Severity::kError, fmt::format("fail-{}", error),
            fmt::format(
                "{} could not be written: {}; {} records that waited for it are lost, and those that follow",

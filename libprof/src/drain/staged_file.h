@@ -12,6 +12,7 @@
 #include "drain/drain.h"
 #include "drain/ledger.h"
 #include "drain/staging_pool.h"
+#include "drain/storage.h"
 #include "drain/writer.h"
 
 namespace npuprof::drain {
@@ -45,7 +46,9 @@ class StagedFile {
 
   /// @p path  directory and name without the slice suffix
   /// @p record_size  1 to kMaxRecordBytes, or 0 for units
-  StagedFile(Station* station, Message message, std::string path, size_t record_size, size_t slice_bytes);
+  /// @p ages  its oldest slices may be removed to keep the limit of @p storage
+  StagedFile(Station* station, std::shared_ptr<Storage> storage, Message message, std::string path,
+             size_t record_size, size_t slice_bytes, bool ages);
   ~StagedFile();
   StagedFile(const StagedFile&) = delete;
   StagedFile& operator=(const StagedFile&) = delete;
@@ -82,17 +85,21 @@ class StagedFile {
   void Disown();
   /// Waiting for a full or faulty disk.
   bool stalled() const { return stall_error_ != 0; }
-  /// When Pump() should be called again if stalled.
+  /// Waiting for other files to be finished, so that the limit on storage is kept.
+  bool waiting() const { return waiting_; }
+  /// When Pump() should be called again if stalled or waiting.
   Clock::time_point retry_at() const { return retry_at_; }
   bool touched_since_flush() const { return touched_; }
 
   const std::string& path() const { return path_; }
   size_t record_size() const { return record_size_; }
-  /// Whole records (units) on disk so far, their bytes, and the slices that hold them.
+  /// Whole records (units) written so far, their bytes, and the slices that were made for them.
   uint64_t records() const { return records_written_; }
   uint64_t bytes() const { return settled_; }
   unsigned slices() const { return slices_; }
   uint64_t lost() const { return lost_; }
+  /// Of these, what was removed to keep a limit on storage.
+  const Aged& aged() const { return *aged_; }
   int error() const { return error_; }
 
  private:
@@ -103,7 +110,13 @@ class StagedFile {
     ino_t inode = 0;
     uint64_t stream = 0;  // position of its first byte in the whole stream
     uint64_t bytes = 0;   // staged for it so far
+    uint64_t records = 0;
+    uint64_t limit = 0;  // bytes at which it ends
+    uint64_t charged = 0;
+    uint32_t crc = 0;
+    unsigned generation = 0;
     bool sealed = false;
+    bool cut = false;  // shorter than what the sum is of
   };
   struct Segment {
     std::byte* block = nullptr;
@@ -124,15 +137,23 @@ class StagedFile {
   };
 
   bool OpenBlock();
+  void OpenSlice();
   void SealBlock();
   void SealSlice();
+  void SealOldSlice();
+  void Sum(const void* data, size_t size);
   uint32_t BlockCapacity() const;
   void Note(Ledger* ledger, uint64_t bytes, uint64_t units);
   bool OpenSliceFile(Slice* slice, Clock::time_point now);
+  /// Takes room on the disk for @p slice up to @p end. False if it has to wait or the collection ends.
+  bool TakeRoom(Slice* slice, uint64_t end, Clock::time_point now);
   /// False if the program closed the descriptor of @p slice, which may mean a file of its own by now. It is let go of
   /// then.
   bool StillOurs(Slice* slice);
   void FinishSlice(Slice* slice, bool mark_done);
+  bool CloseSlice(Slice* slice, const std::string& path);
+  void WriteNote(const std::string& path, uint64_t bytes);
+  void Cut(Slice* slice, uint64_t bytes);
   void PumpBuffered(Clock::time_point now);
   void PumpDirect(Clock::time_point now);
   void Retire(Clock::time_point now);
@@ -143,10 +164,13 @@ class StagedFile {
   std::string SlicePath(const Slice& slice) const;
 
   Station* station_;
+  std::shared_ptr<Storage> storage_;
   Message message_;
   std::string path_;
   size_t record_size_;
-  uint64_t slice_limit_;
+  uint64_t slice_bytes_;
+  bool ages_;
+  std::shared_ptr<Aged> aged_ = std::make_shared<Aged>();
 
   std::deque<std::shared_ptr<Segment>> queue_;  // in stream order; the last may be open
   std::shared_ptr<Slice> slice_;                // being filled
@@ -168,6 +192,9 @@ class StagedFile {
   uint64_t settled_ = 0;  // end of the last whole record on disk, in the stream
   unsigned slices_ = 0;
   bool touched_ = false;
+  bool waiting_ = false;
+  bool grows_ahead_ = false;  // the file system allocates more than it is given
+  bool counted_ = false;      // as an open file
   bool closing_ = false, closed_ = false;
   int error_ = 0;
   int failing_ = 0;  // error that will end the file once nothing is in flight

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "base/environment.h"
@@ -95,8 +96,8 @@ void NoteWhatIsNotCollected(uint64_t data_types, const Settings& settings, Plan*
   for (const auto& [bit, text] : bits) {
     if (data_types & bit) plan->not_collected.emplace_back(text);
   }
-  for (int type : {ACL_PROF_STORAGE_LIMIT, ACL_PROF_SYS_IO_FREQ, ACL_PROF_SYS_INTERCONNECTION_FREQ,
-                   ACL_PROF_DVPP_FREQ, ACL_PROF_SYS_MEM_SERVICEFLOW}) {
+  for (int type : {ACL_PROF_SYS_IO_FREQ, ACL_PROF_SYS_INTERCONNECTION_FREQ, ACL_PROF_DVPP_FREQ,
+                   ACL_PROF_SYS_MEM_SERVICEFLOW}) {
     if (const auto text = settings.Text(type)) {
       plan->not_collected.push_back(
           fmt::format("{} '{}' is accepted but has no effect yet", Settings::Name(type), *text));
@@ -128,6 +129,15 @@ std::optional<uint32_t> TaskRingSlots(std::vector<std::string>* warnings) {
       fmt::format("NPUPROF_RING_RECORDS is {}; allowed is a power of two from {} to {}; taken is {}", *slots,
                   NPUPROF_MIN_SLOTS, NPUPROF_MAX_SLOTS, kInstead));
   return std::nullopt;
+}
+
+uint64_t StorageLimit(const Settings& settings, std::vector<std::string>* warnings) {
+  constexpr uint64_t kMegabyte = 1'000'000;
+  const uint64_t asked = settings.StorageLimitMb();
+  const auto allowed = NumberFromEnvironment("NPUPROF_STORAGE_MB", 16, 4294967296,
+                                             asked ? fmt::format("{}", asked) : "no limit", warnings);
+  if (!allowed) return asked * kMegabyte;
+  return (asked ? std::min(asked, *allowed) : *allowed) * kMegabyte;
 }
 
 size_t HostRingBytes(std::vector<std::string>* warnings) {

@@ -42,6 +42,9 @@ Result MakePlan(const Wanted& wanted, const Settings& settings, Plan* plan);
 /// Slots of the rings of tasks as NPUPROF_RING_RECORDS says; nothing if each ring keeps its default. A value that is
 /// no power of two from 16 to 4194304 appends a sentence to @p warnings.
 std::optional<uint32_t> TaskRingSlots(std::vector<std::string>* warnings);
+/// Most bytes that the directory may take, 0 for no limit: the smaller of ACL_PROF_STORAGE_LIMIT and NPUPROF_STORAGE_MB.
+/// A megabyte is a million bytes, so that the limit holds however the reader of a setting counts.
+uint64_t StorageLimit(const Settings& settings, std::vector<std::string>* warnings);
 /// Memory for the rings of all threads as NPUPROF_HOST_RING_MB says, or 64 MiB.
 size_t HostRingBytes(std::vector<std::string>* warnings);
 

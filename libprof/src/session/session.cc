@@ -12,6 +12,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "drain/storage.h"
 #include "host/queue.h"
 #include "npuprof_records.h"
 #include "session/log.h"
@@ -67,6 +68,7 @@ class Session::ManifestWriter final : public drain::Source {
     if (const Status status = trace::WriteManifest(session_.directory_, session_.Describe()); !status.ok()) {
       session_.messages_.Add(drain::Severity::kError, status.text);
     }
+    session_.collection_->storage()->MeasureRest();
   }
 
  private:
@@ -103,6 +105,7 @@ Result Session::Begin(const Request& request) {
   const size_t host_ring_bytes = HostRingBytes(&warnings);
   CheckLogWish(&warnings);
 
+  storage_limit_ = StorageLimit(*request.settings, &warnings);
   const auto options = drain::Options::FromEnvironment(&warnings);
   for (const std::string& text : warnings) messages_.Add(drain::Severity::kWarning, text);
   if (Result result = BeginDirectory(request); !result.ok()) return result;
@@ -115,6 +118,7 @@ Result Session::Begin(const Request& request) {
     Undo(false, request);
     return Result::Fail(code::kFailure, status.text);
   }
+  collection_->KeepWithin(directory_.path(), storage_limit_);
   const uint32_t epoch = host::QueueSet::Process().Open(host_ring_bytes / host::Segment::kBytes);
   if (epoch == 0) {
     Undo(false, request);
@@ -349,6 +353,11 @@ trace::Manifest Session::Describe() const {
   std::erase_if(manifest.files,
                 [](const trace::FileReport& file) { return file.slices == 0 && file.lost == 0; });
   if (collection_) {
+    const drain::Storage& storage = *collection_->storage();
+    manifest.storage.limit_bytes = storage.limit();
+    manifest.storage.used_bytes = storage.used_bytes();
+    manifest.storage.aged = {storage.aged().records, storage.aged().bytes, storage.aged().slices,
+                             storage.complete_from_ns()};
     const drain::Cost cost = collection_->cost();
     manifest.drain = {drain::PathName(collection_->path()), collection_->reason(), cost.staging_peak_bytes};
     manifest.cost.drain_cpu_ns = cost.cpu_ns;

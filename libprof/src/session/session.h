@@ -87,6 +87,7 @@ class Session {
   Plan plan_;
   device::Backend backend_ = device::Backend::kNone;
   uint32_t task_slots_ = 0;
+  uint64_t storage_limit_ = 0;
   trace::ProfDirectory directory_;
   trace::SpaceReserve reserve_;
   trace::HostFacts host_;

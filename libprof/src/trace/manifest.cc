@@ -80,10 +80,25 @@ Json ToJson(const Manifest::Host& host) {
           {"losses", losses}};
 }
 
+Json ToJson(const Manifest::Storage& storage) {
+  Json json = {{"limit_bytes", storage.limit_bytes}, {"used_bytes", storage.used_bytes}};
+  if (storage.aged.slices > 0) {
+    json["aged"] = {{"records", storage.aged.records},
+                    {"bytes", storage.aged.bytes},
+                    {"slices", storage.aged.slices},
+                    {"complete_from_monotonic_raw_ns", storage.aged.complete_from_monotonic_raw_ns}};
+  }
+  return json;
+}
+
 // "lost" and "error" only where something went wrong.
 Json ToJson(const FileReport& file) {
   Json json = {
       {"path", file.path}, {"records", file.records}, {"bytes", file.bytes}, {"slices", file.slices}};
+  if (file.aged_slices > 0) {
+    json["aged_records"] = file.aged_records;
+    json["aged_slices"] = file.aged_slices;
+  }
   if (file.lost > 0) json["lost"] = file.lost;
   if (file.error != 0) json["error"] = file.error;
   return json;
@@ -119,6 +134,7 @@ std::string ToJson(const Manifest& manifest) {
                       {{"path", manifest.drain.path},
                        {"reason", manifest.drain.reason},
                        {"staging_peak_bytes", manifest.drain.staging_peak_bytes}}},
+                     {"storage", ToJson(manifest.storage)},
                      {"devices", devices},
                      {"host", ToJson(manifest.host)},
                      {"files", files},

@@ -30,6 +30,16 @@ struct Manifest {
     std::string path, reason;
     uint64_t staging_peak_bytes = 0;
   };
+  /// What the directory takes on disk and what was removed to keep a limit on that.
+  struct Storage {
+    uint64_t limit_bytes = 0;  ///< 0: none
+    uint64_t used_bytes = 0;
+    struct {
+      uint64_t records = 0, bytes = 0, slices = 0;
+      /// From here on nothing is missing. 0 if nothing was removed.
+      uint64_t complete_from_monotonic_raw_ns = 0;
+    } aged;
+  };
   struct Ring {
     uint32_t ring = 0;
     std::string channel, core_kind = "none";
@@ -97,6 +107,7 @@ struct Manifest {
   bool complete = false;
   Window window;
   DrainInfo drain;
+  Storage storage;
   std::vector<Device> devices;
   Host host;
   std::vector<FileReport> files;

@@ -22,12 +22,22 @@ void Stamp(std::byte* record, size_t size, size_t count, unsigned* counter) {
   }
 }
 
+// Data without which the rest cannot be read is never removed to keep a limit. The published collector decides by name.
+bool MayAge(std::string_view name) {
+  for (std::string_view kept :
+       {"unaging", "hash_dic", "type_info_dic", "model_load_info", "task_desc_info", "id_map_info",
+        "fusion_op_info", "tensor_data_info", "step_info", "training_trace"}) {
+    if (name.find(kept) != std::string_view::npos) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 RecordFile::RecordFile(drain::Collection& collection, RecordSpec spec) : spec_(std::move(spec)) {
   if (spec_.ring_record_size == 0) spec_.ring_record_size = spec_.record_size;
   file_ = collection.state()->NewFile(fmt::format("{}/{}", spec_.directory, spec_.name), spec_.record_size,
-                                      spec_.slice_bytes);
+                                      spec_.slice_bytes, MayAge(spec_.name));
 }
 
 RecordFile::~RecordFile() = default;
@@ -80,11 +90,14 @@ bool RecordFile::failed() const {
 
 FileReport RecordFile::Report(const std::string& root) const {
   FileReport report;
+  const drain::Aged& aged = file_->aged();
   report.path = file_->path() + ".slice_0";
   if (report.path.compare(0, root.size() + 1, root + "/") == 0) report.path.erase(0, root.size() + 1);
-  report.records = file_->records();
-  report.bytes = file_->bytes();
-  report.slices = file_->slices();
+  report.aged_records = aged.records;
+  report.aged_slices = aged.slices;
+  report.records = file_->records() - aged.records;
+  report.bytes = file_->bytes() - aged.bytes;
+  report.slices = file_->slices() - aged.slices;
   report.lost = file_->lost();
   report.error = file_->error();
   return report;

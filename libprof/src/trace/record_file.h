@@ -47,6 +47,8 @@ struct FileReport {
   uint64_t records = 0;  ///< records (units) in the files
   uint64_t bytes = 0;    ///< bytes in the files
   unsigned slices = 0;
+  uint64_t aged_records = 0;  ///< that were in the files and went to keep a storage limit; not in the above
+  unsigned aged_slices = 0;
   uint64_t lost = 0;  ///< accepted records that could not be written
   int error = 0;      ///< errno that ended the file, 0 if none
 };

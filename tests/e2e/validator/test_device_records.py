@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules about records of a device can fail."""
+import os
 import struct
 
 from . import layout, validate
@@ -27,6 +28,16 @@ class DeviceRecords(RuleTest):
         self.breaks(copy, "running-counter")
         copy = self.damage()
         copy.patch(PMU, 0, "<H", 0x28 | 9 << 6)
+        self.breaks(copy, "running-counter")
+
+    def test_running_counter_of_a_file_whose_first_slices_were_deleted(self):
+        copy = self.damage()
+        os.rename(copy(PMU), copy(PMU.replace("slice_0", "slice_3")))
+        os.rename(copy(PMU + ".done"), copy(PMU.replace("slice_0", "slice_3") + ".done"))
+        late = PMU.replace("slice_0", "slice_3")
+        copy.write(late, copy.read(late)[128:])
+        self.assertNotIn("running-counter", validate(copy.path).rules())
+        copy.write(late, copy.read(late)[:256] + copy.read(late)[384:])
         self.breaks(copy, "running-counter")
 
     def test_start_without_end_and_end_without_start(self):

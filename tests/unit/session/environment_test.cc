@@ -23,6 +23,7 @@ TEST(EnvironmentPage, RangesAndDefaultsOfThePageAreThoseOfTheLibrary) {
       {"NPUPROF_STAGING_MB",
        [](Warnings* w) { return drain::Options::FromEnvironment(w).staging_bytes >> 20; }},
       {"NPUPROF_HOST_RING_MB", [](Warnings* w) { return HostRingBytes(w) >> 20; }},
+      {"NPUPROF_STORAGE_MB", [](Warnings* w) { return StorageLimit(Settings(), w) / 1'000'000; }},
       {"NPUPROF_RING_RECORDS", [](Warnings* w) { return TaskRingSlots(w).value_or(0); }},
   };
   const auto ranges = test::DocumentedRanges(NPUPROF_SOURCE_ROOT);
@@ -37,7 +38,7 @@ TEST(EnvironmentPage, RangesAndDefaultsOfThePageAreThoseOfTheLibrary) {
     Warnings warnings;
     const uint64_t standard = read(&warnings);
     if (range.standard != "by ring") {
-      EXPECT_EQ(standard, std::stoull(range.standard)) << name;
+      EXPECT_EQ(standard, range.standard == "none" ? 0 : std::stoull(range.standard)) << name;
     }
     for (const uint64_t value : {low, high}) {
       setenv(name.c_str(), std::to_string(value).c_str(), 1);

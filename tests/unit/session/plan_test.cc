@@ -71,10 +71,29 @@ TEST(Plan, SettingsChooseSamplersAndTheRestIsNamed) {
   EXPECT_EQ(plan.host_period, std::chrono::milliseconds(100));
   std::string named;
   for (const auto& text : plan.not_collected) named += text + '\n';
-  for (const char* wanted : {"disk", "ACL_PROF_DVPP_FREQ", "ACL_PROF_STORAGE_LIMIT", "ACL_PROF_L2CACHE"}) {
+  for (const char* wanted : {"disk", "ACL_PROF_DVPP_FREQ", "ACL_PROF_L2CACHE"}) {
     EXPECT_NE(named.find(wanted), std::string::npos) << wanted << " is not in:\n" << named;
   }
   EXPECT_TRUE(MustPlan(ACL_PROF_TASK_TIME, 255).not_collected.empty());
+}
+
+TEST(Plan, StorageLimitIsTheSmallerOfSettingAndEnvironment) {
+  std::vector<std::string> warnings;
+  Settings settings;
+  EXPECT_EQ(StorageLimit(settings, &warnings), 0u);
+  setenv("NPUPROF_STORAGE_MB", "300", 1);
+  EXPECT_EQ(StorageLimit(settings, &warnings), 300'000'000u);
+  ASSERT_TRUE(settings.Set(ACL_PROF_STORAGE_LIMIT, "200MB").ok());
+  EXPECT_EQ(StorageLimit(settings, &warnings), 200'000'000u);
+  setenv("NPUPROF_STORAGE_MB", "50", 1);
+  EXPECT_EQ(StorageLimit(settings, &warnings), 50'000'000u);
+  EXPECT_TRUE(warnings.empty());
+  setenv("NPUPROF_STORAGE_MB", "15", 1);
+  EXPECT_EQ(StorageLimit(settings, &warnings), 200'000'000u);
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{"NPUPROF_STORAGE_MB is \"15\"; allowed is a whole number from 16 to "
+                                     "4294967296; taken is 200"});
+  unsetenv("NPUPROF_STORAGE_MB");
 }
 
 TEST(Plan, RingSizesFromTheEnvironmentAreChecked) {

@@ -92,6 +92,21 @@ TEST(Settings, ARefusedValueLeavesTheOldOne) {
   EXPECT_EQ(settings.StorageLimitMb(), 0u);
 }
 
+TEST(Settings, StorageLimitIsANumberOfMegabytesFromTwoHundredOn) {
+  for (const auto& [text, megabytes] : {std::pair{"200MB", 200u}, {"4294967295MB", 4294967295u}, {"", 0u}}) {
+    Settings settings;
+    EXPECT_TRUE(settings.Set(ACL_PROF_STORAGE_LIMIT, text).ok()) << text;
+    EXPECT_EQ(settings.StorageLimitMb(), megabytes) << text;
+  }
+  for (const char* text : {"199MB", "200", "200mb", "200 MB", "MB", "-200MB", "0x200MB", "99999999999MB"}) {
+    Settings settings;
+    const Result result = settings.Set(ACL_PROF_STORAGE_LIMIT, text);
+    EXPECT_EQ(result.code, code::kInvalidConfig) << text;
+    EXPECT_NE(result.text.find(text), std::string::npos) << result.text;
+    EXPECT_EQ(settings.StorageLimitMb(), 0u) << text;
+  }
+}
+
 TEST(Settings, ASentenceNamesTheValueAndWhatIsAllowed) {
   Settings settings;
   EXPECT_EQ(settings.Set(ACL_PROF_SYS_IO_FREQ, "101").text,

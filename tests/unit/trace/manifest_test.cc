@@ -32,12 +32,19 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   manifest.host.kinds.push_back({"api_event", 5, 0});
   manifest.host.losses.push_back({17, false, "ring_full", 5, 100, 200});
   manifest.host.losses.push_back({UINT32_MAX, true, "no_ring", 1, 300, 300});
-  manifest.files.push_back({"host/data/x.slice_0", 1, 2, 3, 0, 0});
+  trace::FileReport file;
+  file.path = "host/data/x.slice_0";
+  file.records = 1;
+  file.bytes = 2;
+  file.slices = 3;
+  manifest.files.push_back(file);
   manifest.messages.push_back({"warning", "text"});
   const json root = json::parse(ToJson(manifest));
   EXPECT_EQ(Keys(root), (std::vector<std::string>{"command", "complete", "cost", "data_types", "devices",
                                                   "drain", "files", "format", "host", "messages", "npuprof",
-                                                  "pid", "simulated", "versions", "window"}));
+                                                  "pid", "simulated", "storage", "versions", "window"}));
+  EXPECT_EQ(root["storage"], (json{{"limit_bytes", 0}, {"used_bytes", 0}}))
+      << "aged only where something was";
   EXPECT_EQ(root["format"], 1);
   EXPECT_EQ(root["npuprof"], "0.1.0");
   EXPECT_EQ(root["versions"], (json{{"library", "0.1.0"},

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/slice_list.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/quiet_write.h"
+
+namespace npuprof::drain {
+namespace {
+
+// Whole or not at all, as far as the file system lets: a line that is torn is stepped over by readers.
+bool Write(const std::string& path, int flags, const std::string& text) {
+  const QuietWrite quiet;
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0640);
+  if (fd < 0) return false;
+  const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  return close(fd) == 0 && written;
+}
+
+}  // namespace
+
+SliceList::SliceList(const std::string& root) : path_(root.empty() ? "" : root + "/npuprof/slices.jsonl") {}
+
+void SliceList::Flush() {
+  // Without room for it a slice has no checksum, and whoever verifies says so.
+  if (!path_.empty() && !pending_.empty()) Write(path_, O_APPEND, pending_);
+  pending_.clear();
+}
+
+void SliceList::Add(std::string_view slice, const SliceEntry& entry) {
+  std::string line =
+      fmt::format(R"({{"slice":"{}","bytes":{},"records":{})", slice, entry.bytes, entry.records);
+  if (entry.crc32c) line += fmt::format(R"(,"crc32c":"{:08x}")", *entry.crc32c);
+  line += "}\n";
+  if (rewrite_) {
+    *rewrite_ += line;
+    return;
+  }
+  pending_ += line;
+  Flush();
+}
+
+void SliceList::Aged(std::string_view slice) {
+  stale_ += 2;
+  pending_ += fmt::format("{{\"aged\":\"{}\"}}\n", slice);
+}
+
+void SliceList::Rewrite() {
+  rewrite_.emplace();
+}
+
+void SliceList::Commit() {
+  const std::string fresh = path_.substr(0, path_.rfind('/') + 1) + ".slices.jsonl.new";
+  if (!path_.empty()) {
+    if (!Write(fresh, O_TRUNC, *rewrite_) || std::rename(fresh.c_str(), path_.c_str()) != 0)
+      unlink(fresh.c_str());
+  }
+  rewrite_.reset();
+  stale_ = 0;
+}
+
+}  // namespace npuprof::drain

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/storage.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace npuprof::drain {
+namespace {
+
+// Kept free below the limit for what is written around the records: the next manifest beside the present one, a device
+// that is opened, directories that grow.
+constexpr uint64_t kRestRoom = 256 << 10;
+// File systems may take more than they were given, which is known only afterwards.
+constexpr uint64_t kMarginShare = 64;
+constexpr uint64_t kGenerationShare = 16;
+constexpr uint64_t kOpenShare = 8;    // all slices being written together
+constexpr unsigned kFewestFiles = 8;  // more may come
+constexpr uint64_t kWorkShare = 4;
+constexpr unsigned kMostStale = 2000;
+
+uint64_t NowNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t BlocksOf(const std::string& path, bool* directory) {
+  struct stat st;
+  *directory = false;
+  if (lstat(path.c_str(), &st) != 0) return 0;
+  *directory = S_ISDIR(st.st_mode);
+  return static_cast<uint64_t>(st.st_blocks) * 512;
+}
+
+bool EndsWith(const std::string& path, const char* end) {
+  return path.ends_with(end);
+}
+
+// Slices and their notes are in data/, and are counted as they are written.
+uint64_t RestBelow(const std::string& path) {
+  bool directory;
+  uint64_t bytes = BlocksOf(path, &directory);
+  if (!directory || EndsWith(path, "/data")) return bytes;
+  DIR* entries = opendir(path.c_str());
+  if (entries == nullptr) return bytes;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") bytes += RestBelow(path + "/" + name);
+  }
+  closedir(entries);
+  return bytes;
+}
+
+}  // namespace
+
+Storage::Storage(std::string root, uint64_t limit) : root_(std::move(root)), limit_(limit), list_(root_) {
+  MeasureRest();
+}
+
+void Storage::MeasureRest() {
+  if (!root_.empty()) rest_ = RestBelow(root_);
+}
+
+std::string Storage::LimitText() const {
+  return fmt::format("{} MB", limit_ / 1'000'000);
+}
+
+std::string Storage::Relative(const std::string& path) const {
+  return !root_.empty() && path.starts_with(root_ + "/") ? path.substr(root_.size() + 1) : path;
+}
+
+uint64_t Storage::SliceBytes(uint64_t wanted) const {
+  if (limit_ == 0) return wanted;
+  return std::min(wanted, limit_ / (kOpenShare * std::max(files_, kFewestFiles)));
+}
+
+bool Storage::Fits(uint64_t bytes) const {
+  // A manifest is replaced by one that is there already when the old one goes.
+  return used_bytes() + bytes + kRestRoom + 2 * rest_.load() <= limit_ - limit_ / kMarginShare;
+}
+
+Storage::Verdict Storage::Take(uint64_t bytes, bool ages) {
+  if (limit_ > 0) {
+    if (exhausted_) return Verdict::kExhausted;
+    while (!Fits(bytes)) {
+      if (RemoveOldest()) continue;
+      if (open_ == 0 || fixed_ + bytes + 3 * rest_.load() + kRestRoom > limit_ - limit_ / kWorkShare) {
+        exhausted_ = true;
+        return Verdict::kExhausted;
+      }
+      CloseGeneration();  // so that what is being written is finished and may go
+      return Verdict::kWait;
+    }
+  }
+  slices_ += bytes;
+  (ages ? open_ : fixed_) += bytes;
+  return Verdict::kGo;
+}
+
+void Storage::Correct(uint64_t before, uint64_t after, bool ages) {
+  slices_ += after - before;
+  (ages ? open_ : fixed_) += after - before;
+}
+
+void Storage::Drop(uint64_t charged, bool ages) {
+  Correct(charged, 0, ages);
+}
+
+void Storage::Staged(uint64_t bytes) {
+  staged_ += bytes;
+  if (limit_ > 0 && staged_ >= limit_ / kGenerationShare) CloseGeneration();
+}
+
+void Storage::CloseGeneration() {
+  if (generations_.empty() || generations_.back().number != generation_) {
+    generations_.push_back({generation_, 0, {}});
+  }
+  generations_.back().closed_ns = NowNs();
+  ++generation_;
+  staged_ = 0;
+}
+
+void Storage::Finish(Finished slice) {
+  list_.Add(Relative(slice.path), slice.entry);
+  if (!slice.ages) return;
+  open_ -= slice.charged;
+  if (limit_ == 0) return;  // nothing will ever be removed
+  if (slice.generation <= removed_) {
+    Remove({slice});
+    return;
+  }
+  const auto later = [&](const Generation& g) { return g.number >= slice.generation; };
+  auto place = std::find_if(generations_.begin(), generations_.end(), later);
+  if (place == generations_.end() || place->number != slice.generation) {
+    place = generations_.insert(place, {slice.generation, 0, {}});
+  }
+  place->slices.push_back(std::move(slice));
+}
+
+// False if nothing is left that could go.
+bool Storage::RemoveOldest() {
+  while (!generations_.empty()) {
+    if (generations_.front().number == generation_) CloseGeneration();
+    Generation oldest = std::move(generations_.front());
+    generations_.pop_front();
+    removed_ = oldest.number;
+    complete_from_ns_ = std::max(complete_from_ns_, oldest.closed_ns);
+    Remove(oldest.slices);
+    if (list_.stale() > kMostStale) {
+      list_.Rewrite();
+      for (const Generation& generation : generations_) {
+        for (const Finished& slice : generation.slices) list_.Add(Relative(slice.path), slice.entry);
+      }
+      list_.Commit();
+    }
+    if (!oldest.slices.empty()) return true;
+  }
+  return false;
+}
+
+void Storage::Remove(const std::vector<Finished>& slices) {
+  // First the note of it: whoever finds the list and no slice knows why.
+  for (const Finished& slice : slices) list_.Aged(Relative(slice.path));
+  list_.Flush();
+  for (const Finished& slice : slices) {
+    unlink(slice.path.c_str());
+    unlink((slice.path + ".done").c_str());
+    slices_ -= slice.charged;
+    for (Aged* aged : {&aged_, slice.aged.get()}) {
+      aged->records += slice.entry.records;
+      aged->bytes += slice.entry.bytes;
+      ++aged->slices;
+    }
+  }
+}
+
+}  // namespace npuprof::drain

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drain/slice_list.h"
+
+namespace npuprof::drain {
+
+/// What one record file has lost to the storage limit. Shared by the file and its slices on disk.
+struct Aged {
+  uint64_t records = 0, bytes = 0;
+  unsigned slices = 0;
+};
+
+/// What a directory takes on disk, and the limit on it.
+///
+/// Everything below the root counts, in allocated blocks: directories, metadata, slices and their .done. Space is
+/// taken before it is written and corrected when the file system has said what it took, so that a watcher never sees
+/// more than the limit. Where there is no room the oldest data goes:
+///
+///     generation      1          2          3          4 (open)
+///     stars_soc     [s0 s1]    [s2 s3]    [s4 s5]    [s6 ...
+///     api_event     [s0   ]    [s1   ]    [s2   ]    [s3 ...
+///                   removed ──▶ next
+///
+/// All files that age cut their slices when a generation closes, at a sixteenth of the limit, and a generation is
+/// removed as a whole: so what belongs together goes together. Dictionaries and other data that do not age are never
+/// removed. If they leave less than a quarter of the limit, there is no room to work in and the collection ends.
+///
+/// Drain thread, except used_bytes() and MeasureRest().
+class Storage {
+ public:
+  /// @p root  directory that counts, "" for none
+  /// @p limit  bytes; 0 for none
+  Storage(std::string root, uint64_t limit);
+
+  /// What a finished slice was.
+  struct Finished {
+    std::string path;  ///< with the slice suffix
+    SliceEntry entry;
+    unsigned generation = 0;
+    uint64_t charged = 0;  ///< bytes of the disk, with its .done
+    bool ages = false;
+    std::shared_ptr<Aged> aged;
+  };
+
+  enum class Verdict {
+    kGo,         ///< the bytes are taken
+    kWait,       ///< something has to be finished first; ask again in some milliseconds
+    kExhausted,  ///< what never ages has used up the limit; nothing is written any more
+  };
+  /// Takes @p bytes for a slice that is being written, making room if needed.
+  Verdict Take(uint64_t bytes, bool ages);
+  /// A slice that is being written takes so many bytes after all.
+  void Correct(uint64_t before, uint64_t after, bool ages);
+  /// A slice is finished; what it takes stays taken. It may be removed at once.
+  void Finish(Finished slice);
+  /// A slice that took @p charged was removed unfinished.
+  void Drop(uint64_t charged, bool ages);
+
+  /// A file gets its first record, or its last.
+  void FileOpened() { ++files_; }
+  void FileClosed() { --files_; }
+  /// Largest slice for now: @p wanted, or less where many files share a small limit.
+  uint64_t SliceBytes(uint64_t wanted) const;
+  /// Bytes of a file that ages were staged.
+  void Staged(uint64_t bytes);
+  unsigned generation() const { return generation_; }
+
+  bool exhausted() const { return exhausted_; }
+  /// "200 MB"
+  std::string LimitText() const;
+
+  const std::string& root() const { return root_; }
+  uint64_t limit() const { return limit_; }
+  uint64_t used_bytes() const { return slices_.load() + rest_.load(); }
+  /// All that was removed, and the moment from which on nothing is missing (CLOCK_MONOTONIC_RAW; 0 if nothing was).
+  const Aged& aged() const { return aged_; }
+  uint64_t complete_from_ns() const { return complete_from_ns_; }
+
+  /// Counts again what is not slices: directories and small files. Any thread.
+  void MeasureRest();
+
+ private:
+  struct Generation {
+    unsigned number = 0;
+    uint64_t closed_ns = 0;  // 0: open
+    std::vector<Finished> slices;
+  };
+
+  bool Fits(uint64_t bytes) const;
+  void CloseGeneration();
+  bool RemoveOldest();
+  void Remove(const std::vector<Finished>& slices);
+  std::string Relative(const std::string& path) const;
+
+  const std::string root_;
+  const uint64_t limit_;
+  SliceList list_;
+  std::atomic<uint64_t> slices_{0}, rest_{0};
+  uint64_t fixed_ = 0;  // of slices: what never ages
+  uint64_t open_ = 0;   // of slices that age: those not finished
+  unsigned files_ = 0;
+  unsigned generation_ = 1;
+  unsigned removed_ = 0;  // newest generation that was removed
+  uint64_t staged_ = 0;   // in this generation
+  std::deque<Generation> generations_;
+  bool exhausted_ = false;
+  Aged aged_;
+  uint64_t complete_from_ns_ = 0;
+};
+
+}  // namespace npuprof::drain
