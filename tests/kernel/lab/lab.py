@@ -41,7 +41,7 @@ def choose(boots, pattern):
     if not named:
         return boots, pattern
     chosen = [[name for name in group if name == "load" or name in named] for group in boots]
-    return [group for group in chosen if group != ["load"]] or [["load"]], None
+    return [group for group in chosen if group not in ([], ["load"])] or [["load"]], None
 
 
 def plan(config, group, pattern, places):

@@ -158,6 +158,18 @@ class Table(unittest.TestCase):
                           ["B.b", "not", "applicable", "(1)", "passed"], ["(1)", "it", "has", "no", "pages"]])
 
 
+class Choice(unittest.TestCase):
+    BOOTS = [["load", "a", "b"], ["load", "c"], ["d", "e"], ["f"]]
+
+    def test_boots_of_suites_that_nobody_asked_for_are_left_out(self):
+        self.assertEqual(lab.choose(self.BOOTS, "b"), ([["load", "b"]], None))
+        self.assertEqual(lab.choose(self.BOOTS, "e,c"), ([["load", "c"], ["e"]], None))
+        self.assertEqual(lab.choose(self.BOOTS, "load"), ([["load"]], None))
+
+    def test_what_is_no_suite_is_a_pattern_for_tests(self):
+        self.assertEqual(lab.choose(self.BOOTS, "ab"), (self.BOOTS, "ab"))
+
+
 class Initramfs(unittest.TestCase):
     def test_modules_come_after_what_they_need_and_built_in_ones_not_at_all(self):
         with tempfile.TemporaryDirectory() as modules:
