@@ -13,6 +13,7 @@ out=$work/debug-kernel
 fail() { printf 'build-debug-kernel.sh: %s\n' "$*" >&2; exit 1; }
 
 [ $# -eq 0 ] || [ "$*" = --configure ] || { echo "usage: $0 [--configure]" >&2; exit 2; }
+[ "$(uname -m)" = x86_64 ] || fail "this is a kernel for x86_64 and no cross-compiler is set up here, but this is $(uname -m)"
 missing=
 for tool in flex bison bc lz4 gcc make; do command -v "$tool" >/dev/null || missing="$missing $tool"; done
 for header in libelf.h openssl/opensslv.h; do
@@ -62,6 +63,8 @@ if [ "${1:-}" = --configure ]; then
   echo "configuration complete: $out/build/.config"
   exit 0
 fi
+# Whatever happens below, no kernel stays behind that does not fit the tree which modules are built against.
+rm -f "$out/bzImage"
 make -C "$tree" O="$out/build" -j "${NPUPROF_JOBS:-$(nproc)}" bzImage modules
 cp "$out/build/arch/x86/boot/bzImage" "$out/bzImage"
 # Modules are built against the build tree itself.
