@@ -23,7 +23,10 @@ TEST_P(Loss, AFullRingKeepsTheOldestAndCountsTheRest) {
   Profiler profiler;
   const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path()));
   profiler.Start();
-  work.Run(500);
+  work.Run(32);
+  npuprof_clock full{};
+  ASSERT_EQ(profiler.Call(NPUPROF_IOC_CLOCK, &full), 0);
+  work.Run(468);
   profiler.Stop();
   const npusimDeviceTotals totals = since.Now();
   const uint64_t made = totals.tasksStarted + totals.tasksEnded;
@@ -37,6 +40,7 @@ TEST_P(Loss, AFullRingKeepsTheOldestAndCountsTheRest) {
   const auto marks = profiler.Read<npuprof_rec_task_log>(log);
   for (size_t k = 0; k < marks.size(); ++k)
     EXPECT_EQ(static_cast<uint16_t>(marks[k].task_id - marks[0].task_id), k / 2) << k;
+  EXPECT_LE(marks.back().clock, full.device_clock);
 }
 
 TEST_P(Loss, EveryRingCountsItsOwn) {

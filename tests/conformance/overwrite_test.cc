@@ -14,7 +14,10 @@ TEST(Overwrite, FreezeGivesTheNewest) {
   ASSERT_TRUE(profiler.Query().device_flags & NPUPROF_DEVICE_OVERWRITE);
   const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, NPUPROF_RING_OVERWRITE));
   profiler.Start();
-  work.Run(500);
+  work.Run(468);
+  npuprof_clock before{};
+  ASSERT_EQ(profiler.Call(NPUPROF_IOC_CLOCK, &before), 0);
+  work.Run(32);
   EXPECT_EQ(profiler.Control(NPUPROF_IOC_FREEZE), 0);
   EXPECT_EQ(profiler.Ctrl(log).state, uint32_t{NPUPROF_RING_FROZEN});
   ASSERT_EQ(profiler.Head(log), 1000u);
@@ -24,6 +27,7 @@ TEST(Overwrite, FreezeGivesTheNewest) {
   ASSERT_EQ(marks.size(), 64u);
   for (size_t k = 0; k < marks.size(); ++k)
     EXPECT_EQ(static_cast<uint16_t>(marks[k].task_id - marks[0].task_id), k / 2) << k;
+  EXPECT_GE(marks.front().clock, before.device_clock);
 
   work.Run(10);  // offered to a frozen ring
   profiler.Flush();

@@ -22,6 +22,10 @@ TEST(Owners, AChannelOrCoreBelongsToOneSession) {
   EXPECT_GT(second.Add(SampleRing(NPUPROF_CORE_CUBE, 1, 40 * kMs, 1024, {0x302})), 0);
   EXPECT_GT(second.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), 0);
   EXPECT_EQ(first.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), -EBUSY);
+  first.Close();
+  Profiler third;
+  EXPECT_GT(third.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
+  EXPECT_EQ(third.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), -EBUSY);
 }
 
 TEST(Owners, ARefusalNamesWhoIsInTheWay) {
@@ -106,6 +110,8 @@ TEST(Owners, DevicesAreIndependent) {
   Profiler first(0), second(1);
   EXPECT_GT(first.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
   EXPECT_GT(second.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
+  EXPECT_GT(first.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), 0);
+  EXPECT_GT(second.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024)), 0);
   first.Start();
   second.Start();
   first.Stop();

@@ -136,6 +136,25 @@ TEST_P(Sizes, TheSizeInTheNumberPlaysNoPart) {
   }
 }
 
+TEST(Query, AnswersOlderAndNewerCallersAlike) {
+  Profiler profiler;
+  const npuprof_query full = profiler.Query();
+  struct {
+    npuprof_query query;
+    uint64_t newer[4];
+  } longer{};
+  longer.query.size = sizeof longer;
+  ASSERT_EQ(Backend::Get().Ioctl(profiler.handle(), NPUPROF_IOC_QUERY, &longer), 0);
+  EXPECT_EQ(longer.query.size, sizeof longer);
+  longer.query.size = full.size;
+  EXPECT_EQ(std::memcmp(&longer.query, &full, sizeof full), 0);
+  npuprof_query shorter{};
+  shorter.size = 128;
+  ASSERT_EQ(Backend::Get().Ioctl(profiler.handle(), NPUPROF_IOC_QUERY, &shorter), 0);
+  shorter.size = full.size;
+  EXPECT_EQ(std::memcmp(&shorter, &full, 128), 0);
+}
+
 TEST(Requests, UnknownNumbersAreRefused) {
   Profiler profiler;
   npuprof_query query{};

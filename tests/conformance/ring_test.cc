@@ -191,6 +191,9 @@ TEST(AddRing, EventListsShareTheCountersOfACore) {
   EXPECT_EQ(profiler.Add(block), -EINVAL);  // options of all must agree
   block.options = 0;
   EXPECT_EQ(profiler.Add(block), 3);
+  block.core = 2;
+  block.flags = 0;  // the driver finds a way
+  EXPECT_EQ(profiler.Add(block), 4);
 }
 
 TEST(AddRing, DataOfASessionHasALimit) {

@@ -107,7 +107,8 @@ TEST_P(Units, MemoryBytesAreThoseOfTheModel) {
   ASSERT_GT(ring, 0);
   profiler.Start();
   Since since;
-  work.Run(40, query.core_hz / 10'000, query.cube_cores);
+  // Kernels of no model touch no memory.
+  for (uint64_t k = 0; k < 10; ++k) work.Copy((uint64_t{1} << 20) + 2 * k);
   SleepMs(60);
   profiler.Stop();
   uint64_t bytes[2] = {};
@@ -119,6 +120,8 @@ TEST_P(Units, MemoryBytesAreThoseOfTheModel) {
   EXPECT_EQ(profiler.Lost(ring), 0u);
   EXPECT_EQ(bytes[0], since.Now().bytesRead);
   EXPECT_EQ(bytes[1], since.Now().bytesWritten);
+  EXPECT_GE(bytes[0], uint64_t{10} << 20);
+  EXPECT_GT(bytes[1], bytes[0]);
 }
 
 TEST_P(Units, EveryUnitDelivers) {
@@ -130,7 +133,8 @@ TEST_P(Units, EveryUnitDelivers) {
   profiler.Start();
   SleepMs(200);
   profiler.Stop();
-  for (int ring : rings) EXPECT_GE(profiler.Head(ring), 4u) << ring;  // at least two records each period
+  // At least two records each period, of which an emulator may miss some.
+  for (int ring : rings) EXPECT_GE(profiler.Head(ring), Backend::Get().is_kernel() ? 4u : 16u) << ring;
 }
 
 }  // namespace

@@ -192,8 +192,10 @@ TEST_P(Window, TasksThatRanBeforeAreCountedAndNotRecorded) {
   work.Run(1);
   const npuprof_control stop = profiler.Stop();
   EXPECT_EQ(stop.straddling, 0u);
-  EXPECT_EQ(profiler.Head(log), 2u);
   EXPECT_EQ(profiler.Head(pmu), 1u);
+  const auto marks = profiler.Read<npuprof_rec_task_log>(log);
+  ASSERT_EQ(marks.size(), 2u);
+  EXPECT_GE(marks[0].clock, start.clock);
   EXPECT_EQ(profiler.Stats().tasks_started, 1u);
   EXPECT_EQ(profiler.Stats().tasks_ended, 1u);
 }
@@ -284,7 +286,10 @@ TEST(Stats, CountTheDriversWork) {
   profiler.Stop();
   const npuprof_stats stats = profiler.Stats();
   EXPECT_GT(stats.interrupts, 0u);
-  EXPECT_GT(stats.register_reads, 0u);
+  if (!Backend::Get().is_kernel()) {
+    EXPECT_LT(stats.interrupts, 200u);  // not one per record; in an emulator they come as they may
+  }
+  EXPECT_GE(stats.register_reads, 2u * 200);
   EXPECT_GT(stats.register_writes, 0u);
   EXPECT_GT(stats.busy_ns, 0u);
   EXPECT_EQ(stats.records, profiler.Head(log) + profiler.Head(0));

@@ -56,6 +56,19 @@ void Work::LaunchLong(uint64_t milliseconds) {
   Launch(1, CoreHz(device_) / 1000 * milliseconds, 1);
 }
 
+void Work::Copy(uint64_t bytes) {
+  ASSERT_EQ(aclrtSetDevice(static_cast<int32_t>(device_)), 0);
+  void *from = nullptr, *to = nullptr;
+  ASSERT_EQ(aclrtMalloc(&from, bytes, ACL_MEM_MALLOC_HUGE_FIRST), 0) << aclGetRecentErrMsg();
+  ASSERT_EQ(aclrtMalloc(&to, bytes, ACL_MEM_MALLOC_HUGE_FIRST), 0) << aclGetRecentErrMsg();
+  const std::vector<char> host(bytes / 2);
+  EXPECT_EQ(aclrtMemcpyAsync(to, bytes, from, bytes, ACL_MEMCPY_DEVICE_TO_DEVICE, stream_), 0);
+  EXPECT_EQ(aclrtMemcpyAsync(to, bytes, host.data(), host.size(), ACL_MEMCPY_HOST_TO_DEVICE, stream_), 0);
+  Wait();
+  EXPECT_EQ(aclrtFree(from), 0);
+  EXPECT_EQ(aclrtFree(to), 0);
+}
+
 void Work::Wait() {
   ASSERT_EQ(aclrtSetDevice(static_cast<int32_t>(device_)), 0);
   ASSERT_EQ(aclrtSynchronizeStream(stream_), 0) << aclGetRecentErrMsg();

@@ -20,6 +20,8 @@ class Work {
   void Launch(uint64_t count, uint64_t cycles = 1800, uint32_t blocks = 4, int kind = NPUSIM_OP_AI_CORE);
   /// One task that runs so long by the device's clock.
   void LaunchLong(uint64_t milliseconds);
+  /// Copies so much within the device's memory, and half of it from the host into that.
+  void Copy(uint64_t bytes);
   /// Until all tasks of the stream have ended.
   void Wait();
   void Run(uint64_t count, uint64_t cycles = 1800, uint32_t blocks = 4, int kind = NPUSIM_OP_AI_CORE) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cerrno>
-
+// Samples against counts that only the model in this process can tell, and their rate.
 #include "profiler.h"
 
 namespace {
@@ -102,25 +101,6 @@ TEST(Samples, SumsSurviveCounterOverflow) {
   EXPECT_GE(Totals(*host).ended, 1u);
 }
 
-TEST(Samples, FullRingLosesRecordsButNotCounts) {
-  Settings settings;
-  settings.cube_cores = 1;
-  ScopedHost host{settings};
-  Profiler profiler;
-  const int ring = profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, kMs, 16, {0x416}));
-  profiler.Start();
-  RunTasks(*host, 300, 0, 180000);  // 30 ms and more of work for 16 slots
-  const auto first = profiler.Read<npuprof_rec_core_sample>(ring);
-  profiler.Stop();
-  const auto second = profiler.Read<npuprof_rec_core_sample>(ring);
-  EXPECT_GT(profiler.Control(ring).lost_records, 0u);
-  uint64_t cycles = 0;
-  for (const auto& sample : first) cycles += sample.cycles;
-  for (const auto& sample : second) cycles += sample.cycles;
-  EXPECT_EQ(cycles, Totals(*host).cycles[0]);
-  EXPECT_EQ(profiler.Gaps()[static_cast<uint32_t>(ring)], profiler.Control(ring).lost_records);
-}
-
 struct Units : testing::TestWithParam<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Paths, Units,
                          testing::Values(uint32_t{NPUPROF_RING_REGISTER_PATH},
@@ -154,118 +134,6 @@ TEST_P(Units, HbmBytesAreThoseOfTheModel) {
   EXPECT_EQ(bytes[1], Totals(*host).hbm_bytes[1]);
   EXPECT_GT(bytes[0], 0u);
   EXPECT_GT(bytes[1], 0u);
-}
-
-TEST(Units, EveryUnitChannelDelivers) {
-  ScopedHost host{Settings{}};
-  Profiler profiler;
-  std::vector<int> rings;
-  for (uint32_t channel : {NPUPROF_CHANNEL_HBM, NPUPROF_CHANNEL_LLC, NPUPROF_CHANNEL_NIC,
-                           NPUPROF_CHANNEL_DVPP, NPUPROF_CHANNEL_L2}) {
-    npuprof_add_ring add = DeviceRing(channel, 1u << 14);
-    add.period_ns = 2 * kMs;
-    rings.push_back(profiler.Add(add));
-  }
-  profiler.Start();
-  usleep(50000);
-  profiler.Stop();
-  for (int ring : rings) EXPECT_GE(profiler.Head(ring), 40u) << ring;  // at least two records each 2 ms
-}
-
-TEST(Owners, ChannelsAndCoresBelongToOneSession) {
-  ScopedHost host{Settings{}};
-  Profiler first, second;
-  EXPECT_GT(first.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
-  EXPECT_EQ(first.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), -EBUSY);
-  EXPECT_EQ(second.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), -EBUSY);
-  EXPECT_EQ(second.Add(PmuRing(64)), -EBUSY);  // one window of tasks, one owner
-  EXPECT_GT(first.Add(SampleRing(NPUPROF_CORE_CUBE, 0, kMs, 1024, {0x416})), 0);
-  EXPECT_EQ(second.Add(SampleRing(NPUPROF_CORE_CUBE, 0, kMs, 1024, {0x416})), -EBUSY);
-  EXPECT_GT(second.Add(SampleRing(NPUPROF_CORE_CUBE, 1, 2 * kMs, 1024, {0x302})), 0);
-  npuprof_add_ring hbm = DeviceRing(NPUPROF_CHANNEL_HBM, 1024);
-  hbm.period_ns = kMs;
-  EXPECT_GT(second.Add(hbm), 0);
-  EXPECT_EQ(first.Add(hbm), -EBUSY);
-
-  // Disjoint owners work side by side, and one leaving does not disturb the other.
-  first.Start();
-  second.Start();
-  RunTasks(*host, 20, 0, 180000);
-  usleep(30000);
-  first.Stop();
-  EXPECT_EQ(first.Head(1), 40u);
-  const uint64_t before = second.Head(1);
-  first.Close();
-  usleep(30000);
-  second.Stop();
-  EXPECT_GT(second.Head(1), before);
-  uint64_t cycles = 0;
-  for (const auto& sample : second.Read<npuprof_rec_core_sample>(1)) cycles += sample.cycles;
-  EXPECT_EQ(cycles, 20u * 180000);  // 20 tasks of 4 blocks: core 1 ran one block of each
-
-  Profiler third;
-  EXPECT_GT(third.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
-  EXPECT_EQ(third.Add(hbm), -EBUSY);
-  Profiler other_device(1);
-  EXPECT_GT(other_device.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
-  EXPECT_GT(other_device.Add(hbm), 0);
-}
-
-TEST(Owners, RefusalNamesTheOwner) {
-  ScopedHost host{Settings{}};
-  Profiler first, second;
-  EXPECT_GT(first.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 0);
-  npuprof_add_ring log = DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64);
-  EXPECT_EQ(second.Call(NPUPROF_IOC_ADD_RING, &log), -EBUSY);
-  EXPECT_EQ(log.owner_pid, static_cast<uint32_t>(getpid()));
-  EXPECT_EQ(first.Call(NPUPROF_IOC_ADD_RING, &log), -EBUSY);  // its own ring is in the way
-  EXPECT_EQ(log.owner_pid, 0u);
-}
-
-// Rings over registers get 5 % of a CPU together; who leaves the choice to the driver is written by the device.
-TEST(Samples, MoreThanTheCpuAffordsIsRefusedWithAPeriod) {
-  ScopedHost host{Settings{}};
-  Profiler profiler;
-  constexpr uint64_t kShort = 10'000;
-  std::vector<npuprof_add_ring> refused;
-  for (uint16_t core = 0; core < 48; ++core) {
-    npuprof_add_ring add =
-        SampleRing(NPUPROF_CORE_VECTOR, core, kShort, 64, {0x8}, NPUPROF_RING_REGISTER_PATH);
-    const int error = profiler.Call(NPUPROF_IOC_ADD_RING, &add);
-    if (error == 0) continue;
-    ASSERT_EQ(error, -ERANGE) << core;
-    refused.push_back(add);
-  }
-  ASSERT_FALSE(refused.empty());  // 48 readings of a core in 10 us
-  npuprof_add_ring again = refused.front();
-  if (again.period_ns != 0) {
-    EXPECT_GT(again.period_ns, kShort);
-    const uint64_t granted = again.period_ns--;
-    EXPECT_EQ(profiler.Call(NPUPROF_IOC_ADD_RING, &again), -ERANGE);
-    EXPECT_EQ(again.period_ns, granted);
-    EXPECT_EQ(profiler.Call(NPUPROF_IOC_ADD_RING, &again), 0);
-  }
-  npuprof_add_ring free_choice = SampleRing(NPUPROF_CORE_CUBE, 0, kShort, 64, {0x8});
-  EXPECT_EQ(profiler.Call(NPUPROF_IOC_ADD_RING, &free_choice), 0);
-  profiler.Close();
-
-  // What a closed session took is there again.
-  Profiler next;
-  npuprof_add_ring first = SampleRing(NPUPROF_CORE_VECTOR, 0, kMs, 64, {0x8}, NPUPROF_RING_REGISTER_PATH);
-  EXPECT_EQ(next.Call(NPUPROF_IOC_ADD_RING, &first), 0);
-}
-
-TEST(Owners, RefusedRingLeavesNoClaim) {
-  ScopedHost host{Settings{}};
-  Profiler first, second;
-  npuprof_add_ring huge = DeviceRing(NPUPROF_CHANNEL_TASK_LOG, NPUPROF_MAX_SLOTS);
-  for (uint32_t channel : {NPUPROF_CHANNEL_TASK_LOG, NPUPROF_CHANNEL_TASK_PMU, NPUPROF_CHANNEL_TS_TRACK}) {
-    huge.channel = channel;
-    first.Add(huge);
-  }
-  npuprof_add_ring sample = SampleRing(NPUPROF_CORE_CUBE, 0, kMs, NPUPROF_MAX_SLOTS, {0x416});
-  EXPECT_EQ(first.Add(sample), -ENOMEM);  // a gigabyte is the limit
-  EXPECT_GT(second.Add(SampleRing(NPUPROF_CORE_CUBE, 0, kMs, 64, {0x416})), 0);
 }
 
 }  // namespace
