@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <utility>
 
 namespace npuprof::analysis {
 namespace {
@@ -27,6 +29,37 @@ Wide Difference(uint64_t a, uint64_t b) {
   return static_cast<Wide>(a) - static_cast<Wide>(b);
 }
 
+// What a device that does not answer reads as, or what is no reading of two clocks at all.
+bool Impossible(const ClockBracket& point) {
+  constexpr uint64_t kAllOnes = std::numeric_limits<uint64_t>::max();
+  return point.device == 0 || point.device == kAllOnes || point.host_ns == 0 || point.host_ns == kAllOnes ||
+         point.width_ns > std::numeric_limits<int64_t>::max();
+}
+
+// The most of `points`, which rise in device ticks, that rise in both clocks. A reading that contradicts the others
+// must not decide which of them are believed, whether it comes first or last.
+std::vector<ClockBracket> Agreeing(const std::vector<ClockBracket>& points) {
+  constexpr size_t kNone = std::numeric_limits<size_t>::max();
+  std::vector<size_t> ends;  // by length less one: the earliest end in host time of a series of that length
+  std::vector<size_t> before(points.size(), kNone);
+  for (size_t k = 0; k < points.size(); ++k) {
+    const auto place =
+        std::lower_bound(ends.begin(), ends.end(), points[k].host_ns,
+                         [&](size_t end, uint64_t host) { return points[end].host_ns < host; });
+    if (place != ends.begin()) before[k] = *(place - 1);
+    if (place == ends.end()) {
+      ends.push_back(k);
+    } else {
+      *place = k;
+    }
+  }
+  std::vector<ClockBracket> agreeing;
+  for (size_t k = ends.empty() ? kNone : ends.back(); k != kNone; k = before[k])
+    agreeing.push_back(points[k]);
+  std::reverse(agreeing.begin(), agreeing.end());
+  return agreeing;
+}
+
 }  // namespace
 
 HostClock::HostClock(const Profile& profile) : anchor_(profile.host_anchor()), hertz_(profile.host_hz()) {}
@@ -44,12 +77,24 @@ int64_t HostClock::Duration(uint64_t cycles) const {
 DeviceClock::DeviceClock(const Profile& profile, size_t device, Diagnostics* diagnostics)
     : anchor_(profile.device_anchor(device)), hertz_(profile.devices().at(device).clock_hz) {
   std::vector<ClockBracket> points = profile.devices()[device].brackets;
-  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.device < b.device; });
-  for (const auto& point : points) {
-    // A pair that contradicts the one before (read twice in one tick, or taken over a reset) gives no slope.
-    if (points_.empty() || (point.device > points_.back().device && point.host_ns > points_.back().host_ns)) {
-      points_.push_back(point);
-    }
+  const int id = profile.devices()[device].id;
+  const auto warn = [&](std::string text) { diagnostics->Warn("npuprof/manifest.json", std::move(text)); };
+  if (const size_t impossible = std::erase_if(points, Impossible); impossible > 0) {
+    warn(fmt::format(
+        "{} of the clock brackets of device {} are not used: a device clock of 0 or all ones is no reading",
+        impossible, id));
+  }
+  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
+    return a.device != b.device ? a.device < b.device : a.width_ns < b.width_ns;
+  });
+  // Read twice in one tick gives no slope; the narrower bracket says more.
+  points.erase(std::unique(points.begin(), points.end(),
+                           [](const auto& a, const auto& b) { return a.device == b.device; }),
+               points.end());
+  points_ = Agreeing(points);
+  if (points_.size() < points.size()) {
+    warn(fmt::format("{} of {} clock brackets of device {} contradict the others and are not used",
+                     points.size() - points_.size(), points.size(), id));
   }
   if (points_.size() < 2) {
     points_.clear();
@@ -64,10 +109,8 @@ DeviceClock::DeviceClock(const Profile& profile, size_t device, Diagnostics* dia
   for (const auto& point : points_) width = std::max<Wide>(width, point.width_ns);
   // Real oscillators stay within 0.1 %; more means that the brackets are not of this clock.
   if (off > nominal / 1000 + 2 * width) {
-    diagnostics->Warn(
-        "npuprof/manifest.json",
-        fmt::format("clock brackets of device {} contradict its {} Hz; the nominal rate is used",
-                    profile.devices()[device].id, hertz_));
+    warn(fmt::format("clock brackets of device {} contradict its {} Hz; the nominal rate is used", id,
+                     hertz_));
     points_.clear();
     return;
   }

@@ -25,7 +25,8 @@ class HostClock {
 };
 
 /// With two or more usable brackets the line through them is followed, which takes out the drift of the
-/// device clock; else the nominal rate from the start of the run on.
+/// device clock; else the nominal rate from the start of the run on. Brackets that are impossible or contradict the
+/// others are left out with a warning.
 class DeviceClock {
  public:
   DeviceClock(const Profile& profile, size_t device, Diagnostics* diagnostics);

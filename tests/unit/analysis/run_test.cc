@@ -144,6 +144,66 @@ TEST(Clock, ReadingsOfAnotherClockAreRefused) {
             static_cast<int64_t>(ProfBuilder::kBeginUs) * 1000 + 1'000'000'000);
 }
 
+// A device that vanished answered 0, or all ones, for its clock; such a reading must not discredit the good ones.
+TEST(Clock, AnImpossibleReadingIsLeftOutWithAWarning) {
+  const uint64_t host = ProfBuilder::kBeginNs, device = ProfBuilder::kDeviceStart;
+  for (const uint64_t reading : {uint64_t{0}, ~uint64_t{0}}) {
+    TemporaryDirectory directory;
+    ProfBuilder builder(directory.path());
+    builder.Close();
+    builder.Manifest(Brackets({{host, device, 100},
+                               {host + 1'000'000'000, device + 50'002'500, 400},
+                               {host + 2'000'000'000, device + 100'000'000, 100},
+                               {host + 2'500'000'000, reading, 100}}));
+    analysis::Diagnostics diagnostics;
+    const analysis::DeviceClock clock(Profile::Open(builder.path()), 0, &diagnostics);
+    EXPECT_TRUE(clock.corrected()) << reading;
+    EXPECT_EQ(clock.Wall(device + 50'002'500),
+              static_cast<int64_t>(ProfBuilder::kBeginUs) * 1000 + 1'000'000'000);
+    ASSERT_EQ(diagnostics.warnings().size(), 1u) << reading;
+    EXPECT_NE(diagnostics.warnings()[0].text.find("1 of the clock brackets"), std::string::npos);
+  }
+}
+
+TEST(Clock, AReadingThatContradictsTheOthersIsLeftOutWithAWarning) {
+  const uint64_t host = ProfBuilder::kBeginNs, device = ProfBuilder::kDeviceStart;
+  // Early in one clock and late in the other, either way round.
+  const std::array<std::array<uint64_t, 3>, 2> wrong = {
+      {{host + 5'000'000'000, device - 10'000, 100}, {host - 5'000'000'000, device + 900'000'000, 100}}};
+  for (const auto& bracket : wrong) {
+    TemporaryDirectory directory;
+    ProfBuilder builder(directory.path());
+    builder.Close();
+    builder.Manifest(Brackets({{host, device, 100},
+                               {host + 1'000'000'000, device + 50'002'500, 400},
+                               {host + 2'000'000'000, device + 100'000'000, 100},
+                               bracket}));
+    analysis::Diagnostics diagnostics;
+    const analysis::DeviceClock clock(Profile::Open(builder.path()), 0, &diagnostics);
+    EXPECT_TRUE(clock.corrected());
+    EXPECT_EQ(clock.error_ns(), 200u);
+    EXPECT_EQ(clock.Wall(device + 50'002'500),
+              static_cast<int64_t>(ProfBuilder::kBeginUs) * 1000 + 1'000'000'000);
+    ASSERT_EQ(diagnostics.warnings().size(), 1u);
+    EXPECT_NE(diagnostics.warnings()[0].text.find("1 of 4 clock brackets"), std::string::npos)
+        << diagnostics.warnings()[0].text;
+  }
+}
+
+TEST(Clock, TwoReadingsOfOneTickAreNoContradiction) {
+  TemporaryDirectory directory;
+  ProfBuilder builder(directory.path());
+  builder.Close();
+  const uint64_t host = ProfBuilder::kBeginNs, device = ProfBuilder::kDeviceStart;
+  builder.Manifest(Brackets(
+      {{host, device, 100}, {host + 5, device, 300}, {host + 1'000'000'000, device + 50'000'000, 100}}));
+  analysis::Diagnostics diagnostics;
+  const analysis::DeviceClock clock(Profile::Open(builder.path()), 0, &diagnostics);
+  EXPECT_TRUE(clock.corrected());
+  EXPECT_EQ(clock.error_ns(), 50u);
+  EXPECT_TRUE(diagnostics.warnings().empty());
+}
+
 TEST(Clock, FarOffCountersSaturateInsteadOfWrapping) {
   TemporaryDirectory directory;
   ProfBuilder builder(directory.path());
