@@ -23,5 +23,7 @@ void AddRecord(CLI::App& app, Action& action, const std::vector<std::string>& pr
 void AddExport(CLI::App& app, Action& action);
 void AddInfo(CLI::App& app, Action& action);
 void AddList(CLI::App& app, Action& action);
+void AddVerify(CLI::App& app, Action& action);
+void AddRepair(CLI::App& app, Action& action);
 
 }  // namespace npuprof::cli

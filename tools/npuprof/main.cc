@@ -65,6 +65,8 @@ int main(int argc, char** argv) {
   AddExport(app, action);
   AddInfo(app, action);
   AddList(app, action);
+  AddVerify(app, action);
+  AddRepair(app, action);
 
   const std::vector<CLI::App*> commands = app.get_subcommands([](CLI::App*) { return true; });
   for (CLI::App* command : commands) command->group("Commands");

@@ -62,7 +62,17 @@ std::vector<uint32_t> ParseEvents(std::string_view text) {
   return out;
 }
 
-uint32_t RecordBytes(std::string_view path) {
+int64_t WallMinusRaw(const Metadata& start) {
+  const uint64_t begin_us = start.Number("collectionTimeBegin");
+  const uint64_t raw_ns = start.Number("clockMonotonicRaw");
+  if (begin_us > INT64_MAX / 1000) start.Fail("collectionTimeBegin", "lies beyond any date");
+  if (raw_ns > INT64_MAX) start.Fail("clockMonotonicRaw", "lies beyond any date");
+  return static_cast<int64_t>(begin_us * 1000) - static_cast<int64_t>(raw_ns);
+}
+
+}  // namespace
+
+uint32_t RecordBytesOf(std::string_view path) {
   const auto file = path.substr(path.rfind('/') + 1);
   const auto starts = [&](std::string_view prefix) { return file.starts_with(prefix); };
   if (path.starts_with("host/")) {
@@ -80,16 +90,6 @@ uint32_t RecordBytes(std::string_view path) {
   if (starts("aicpu.data")) return kAdditionalFormat.bytes;
   return 0;
 }
-
-int64_t WallMinusRaw(const Metadata& start) {
-  const uint64_t begin_us = start.Number("collectionTimeBegin");
-  const uint64_t raw_ns = start.Number("clockMonotonicRaw");
-  if (begin_us > INT64_MAX / 1000) start.Fail("collectionTimeBegin", "lies beyond any date");
-  if (raw_ns > INT64_MAX) start.Fail("clockMonotonicRaw", "lies beyond any date");
-  return static_cast<int64_t>(begin_us * 1000) - static_cast<int64_t>(raw_ns);
-}
-
-}  // namespace
 
 class ProfileReader {
  public:
@@ -130,7 +130,7 @@ class ProfileReader {
     const auto& unread = diagnostics.warnings();
     profile.warnings_.insert(profile.warnings_.end(), unread.begin(), unread.end());
     for (const auto& [path, slices] : index.all()) {
-      DataFile file{path, static_cast<unsigned>(slices.size()), TotalBytes(slices), RecordBytes(path), 0};
+      DataFile file{path, static_cast<unsigned>(slices.size()), TotalBytes(slices), RecordBytesOf(path), 0};
       if (file.record_bytes != 0) file.records = file.bytes / file.record_bytes;
       profile.files_.push_back(std::move(file));
     }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/error.h"
@@ -29,6 +30,9 @@ struct DataFile {
   uint32_t record_bytes = 0;  ///< 0 for text and for kinds this version does not decode
   uint64_t records = 0;       ///< bytes / record_bytes
 };
+
+/// Bytes of a record of the file `path` (as DataFile has it), by its name; 0 for text and for unknown kinds.
+uint32_t RecordBytesOf(std::string_view path);
 
 /// A moment at which host and device clock were read together.
 struct ClockBracket {

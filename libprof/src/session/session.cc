@@ -160,6 +160,7 @@ Result Session::BeginDirectory(const Request& request) {
       !status.ok()) {
     return FromStatus(status);
   }
+  static_cast<void>(lock_.Take(directory_));
   static_cast<void>(reserve_.Take(directory_.own(), kReserveBytes));
   host_ = trace::HostFacts::Probe();
   host_.cycle_mhz = host::MeasureHz() / 1e6;
@@ -172,7 +173,7 @@ Result Session::BeginDirectory(const Request& request) {
                                trace::WriteSample(directory_, plan_.sample, std::nullopt),
                                trace::WriteStartInfo(directory_, begin_, std::nullopt),
                                trace::WriteHostStart(directory_, start, std::nullopt),
-                               trace::WriteManifest(directory_, Describe())}) {
+                               trace::WriteManifest(directory_, Describe(), true)}) {
     if (!status.ok()) {
       Undo(false, request);
       return FromStatus(status);
@@ -315,7 +316,8 @@ Result Session::Stop() {
   check(trace::WriteInfo(directory_, host_, std::nullopt));
   complete_ = result.ok();
   stop_ns_ = host::MonotonicRawNs() - begin;
-  check(trace::WriteManifest(directory_, Describe()));
+  check(trace::WriteManifest(directory_, Describe(), true));
+  lock_.Release();
   return result;
 }
 

@@ -89,6 +89,7 @@ class Session {
   uint32_t task_slots_ = 0;
   uint64_t storage_limit_ = 0;
   trace::ProfDirectory directory_;
+  trace::DirectoryLock lock_;
   trace::SpaceReserve reserve_;
   trace::HostFacts host_;
   std::string command_line_, runtime_;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 
 #include "base/quiet_write.h"
+#include "drain/fork_guard.h"
 
 namespace npuprof::trace {
 namespace {
@@ -172,7 +174,32 @@ std::string ProfDirectory::own() const {
   return path_ + "/npuprof";
 }
 
-Status WriteWhole(const std::string& path, std::string_view content, bool done) {
+DirectoryLock::~DirectoryLock() {
+  Release();
+}
+
+bool DirectoryLock::Take(const ProfDirectory& directory) {
+  Release();
+  path_ = directory.own() + "/lock";
+  const drain::FdChange opening;
+  fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode);
+  identity_ = FdIdentity(fd_);
+  if (fd_ >= 0) drain::GuardFd(fd_);
+  return fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0;
+}
+
+void DirectoryLock::Release() {
+  if (fd_ < 0) return;
+  const drain::FdChange closing;
+  drain::UnguardFd(fd_);
+  if (identity_.Holds(fd_)) {
+    unlink(path_.c_str());
+    close(fd_);
+  }
+  fd_ = -1;
+}
+
+Status WriteWhole(const std::string& path, std::string_view content, bool done, bool keep) {
   // The temporary name starts with a dot: readers count files by their prefix.
   const size_t slash = path.rfind('/') + 1;
   const std::string temporary = fmt::format("{}.{}.new", path.substr(0, slash), path.substr(slash));
@@ -180,7 +207,7 @@ Status WriteWhole(const std::string& path, std::string_view content, bool done) 
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kFileMode);
   int error = fd < 0 ? errno : 0;
   if (fd >= 0) {
-    if (!WriteAll(fd, content)) error = errno;
+    if (!WriteAll(fd, content) || (keep && fsync(fd) != 0)) error = errno;
     if (close(fd) != 0 && error == 0) error = errno;
     if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
     if (error != 0) unlink(temporary.c_str());

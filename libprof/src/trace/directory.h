@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fd_identity.h"
 #include "base/status.h"
 
 namespace npuprof::trace {
@@ -46,8 +47,28 @@ class ProfDirectory {
   std::string path_;
 };
 
+/// Says that somebody writes a directory, to those who would repair or remove it: <path>/npuprof/lock is locked as long as
+/// this lives. One thread at a time.
+class DirectoryLock {
+ public:
+  DirectoryLock() = default;
+  ~DirectoryLock();
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+  /// False where the file system has no locks; the directory is written all the same.
+  bool Take(const ProfDirectory& directory);
+  void Release();
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  FdIdentity identity_{-1};
+};
+
 /// Writes @p content to @p path as a whole (mode 0640): readers see the old file or the new one, never half.
 /// @p done: also write <path>.done with the size, as the metadata files have it.
-Status WriteWhole(const std::string& path, std::string_view content, bool done);
+/// @p keep: it outlives a loss of power. That may take seconds, so never on the drain thread.
+Status WriteWhole(const std::string& path, std::string_view content, bool done, bool keep = false);
 
 }  // namespace npuprof::trace

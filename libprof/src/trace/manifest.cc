@@ -95,6 +95,7 @@ Json ToJson(const Manifest::Storage& storage) {
 Json ToJson(const FileReport& file) {
   Json json = {
       {"path", file.path}, {"records", file.records}, {"bytes", file.bytes}, {"slices", file.slices}};
+  if (file.record_bytes > 0) json["record_bytes"] = file.record_bytes;
   if (file.aged_slices > 0) {
     json["aged_records"] = file.aged_records;
     json["aged_slices"] = file.aged_slices;
@@ -149,8 +150,8 @@ std::string ToJson(const Manifest& manifest) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Status WriteManifest(const ProfDirectory& directory, const Manifest& manifest) {
-  return WriteWhole(directory.own() + "/manifest.json", ToJson(manifest), false);
+Status WriteManifest(const ProfDirectory& directory, const Manifest& manifest, bool keep) {
+  return WriteWhole(directory.own() + "/manifest.json", ToJson(manifest), false, keep);
 }
 
 }  // namespace npuprof::trace

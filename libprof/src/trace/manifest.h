@@ -117,7 +117,7 @@ struct Manifest {
 
 /// The manifest as JSON text.
 std::string ToJson(const Manifest& manifest);
-/// Replaces npuprof/manifest.json atomically.
-Status WriteManifest(const ProfDirectory& directory, const Manifest& manifest);
+/// Replaces npuprof/manifest.json atomically. @p keep: as WriteWhole() has it.
+Status WriteManifest(const ProfDirectory& directory, const Manifest& manifest, bool keep = false);
 
 }  // namespace npuprof::trace

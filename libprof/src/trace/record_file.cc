@@ -93,6 +93,7 @@ FileReport RecordFile::Report(const std::string& root) const {
   const drain::Aged& aged = file_->aged();
   report.path = file_->path() + ".slice_0";
   if (report.path.compare(0, root.size() + 1, root + "/") == 0) report.path.erase(0, root.size() + 1);
+  report.record_bytes = spec_.record_size;
   report.aged_records = aged.records;
   report.aged_slices = aged.slices;
   report.records = file_->records() - aged.records;

@@ -43,9 +43,10 @@ struct RecordSpec {
 
 /// What one file came to.
 struct FileReport {
-  std::string path;      ///< of slice 0, relative to the directory given to Report()
-  uint64_t records = 0;  ///< records (units) in the files
-  uint64_t bytes = 0;    ///< bytes in the files
+  std::string path;         ///< of slice 0, relative to the directory given to Report()
+  size_t record_bytes = 0;  ///< of one record; 0 for units of any length
+  uint64_t records = 0;     ///< records (units) in the files
+  uint64_t bytes = 0;       ///< bytes in the files
   unsigned slices = 0;
   uint64_t aged_records = 0;  ///< that were in the files and went to keep a storage limit; not in the above
   unsigned aged_slices = 0;

@@ -20,13 +20,13 @@ TEST(Command, HelpGoesToStdoutWithExamplesAndListsOnlyWhatExists) {
   EXPECT_EQ(help.status, 0);
   EXPECT_EQ(help.err, "");
   EXPECT_NE(help.out.find("npuprof record -o out -- ./my_program"), std::string::npos);
-  for (const char* command : {"record", "export", "info", "list"}) {
+  for (const char* command : {"record", "export", "info", "list", "verify", "repair"}) {
     EXPECT_NE(help.out.find(std::string("\n  ") + command), std::string::npos) << command;
     const Finished page = Shell(scratch, kNpuprof + " " + command + " --help");
     EXPECT_EQ(page.status, 0);
     EXPECT_NE(page.out.find("Examples:"), std::string::npos) << command;
   }
-  for (const char* command : {"verify", "repair", "top", "report", "trace", "doctor"}) {
+  for (const char* command : {"top", "report", "trace", "doctor"}) {
     EXPECT_EQ(help.out.find(std::string("\n  ") + command), std::string::npos) << command;
   }
 }
@@ -35,9 +35,9 @@ TEST(Command, MisuseIsOneSentenceOnStderrAndStatusTwo) {
   Scratch scratch;
   for (const char* arguments :
        {"", "frobnicate", "list --frob", "export", "export a b", "info", "info --device x",
-        "export --format cvs x", "record", "record --", "record --metrics Pipe -- true",
-        "record --devices 64 -- true", "record --data-types x -- true", "record --host gpu -- true",
-        "record -o 'a;b' -- true", "list -- true"}) {
+        "export --format cvs x", "verify", "repair a b", "verify --frob x", "record", "record --",
+        "record --metrics Pipe -- true", "record --devices 64 -- true", "record --data-types x -- true",
+        "record --host gpu -- true", "record -o 'a;b' -- true", "list -- true"}) {
     const Finished run = Shell(scratch, kNpuprof + " " + arguments);
     EXPECT_EQ(run.status, 2) << arguments;
     EXPECT_EQ(run.out, "") << arguments;
@@ -49,10 +49,10 @@ TEST(Command, MisuseIsOneSentenceOnStderrAndStatusTwo) {
 TEST(Command, RefusalNamesTheValueAndWhatIsAllowed) {
   Scratch scratch;
   const Finished command = Shell(scratch, kNpuprof + " frob");
-  EXPECT_NE(command.err.find("'frob' is no command; known are record, export, info, list"),
+  EXPECT_NE(command.err.find("'frob' is no command; known are record, export, info, list, verify, repair"),
             std::string::npos);
   const std::vector<std::pair<std::string, std::string>> sentences = {
-      {"", "a command is missing; known are record, export, info, list"},
+      {"", "a command is missing; known are record, export, info, list, verify, repair"},
       {"export a b c", "npuprof export does not take 'b' 'c'; see npuprof export --help"},
       {"export", "PROF_DIR is required; see npuprof export --help"},
       {"list --frob", "npuprof list does not take '--frob'; see npuprof list --help"},
@@ -70,9 +70,9 @@ TEST(Command, FailureIsOneSentenceOnStderrAndStatusOne) {
   Scratch scratch;
   scratch.Write("plain", "text");
   const std::string dir = scratch.path().string();
-  for (const std::string& arguments :
-       {"export " + dir, "export " + dir + "/plain", "export " + dir + "/none", "info " + dir,
-        "list " + dir + "/none", "record -o " + dir + "/plain/x -- true"}) {
+  for (const std::string& arguments : {"export " + dir, "export " + dir + "/plain", "export " + dir + "/none",
+                                       "info " + dir, "verify " + dir, "repair " + dir + "/none",
+                                       "list " + dir + "/none", "record -o " + dir + "/plain/x -- true"}) {
     const Finished run = Shell(scratch, kNpuprof + " " + arguments);
     EXPECT_EQ(run.status, 1) << arguments;
     EXPECT_EQ(run.out, "") << arguments;

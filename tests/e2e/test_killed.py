@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process is killed at a random moment: what is older than a second is there, and verify, repair and export read it."""
+import glob
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from harness import CLIENTS, DRAIN_PATHS, NPUPROF, ClientTest, Profile, direct_refused, environment, uring_refused
+
+# More by hand: NPUPROF_TEST_KILLS=100 python3 -m unittest test_killed
+KILLS = int(os.environ.get("NPUPROF_TEST_KILLS", "24"))
+TOGETHER = 12
+
+
+def command(*arguments):
+    done = subprocess.run([NPUPROF, *arguments], capture_output=True, text=True, env=environment(), check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def as_json(*arguments):
+    status, out, err = command(*arguments, "--json")
+    return status, json.loads(out) if out else err
+
+
+class KilledAtRandom(ClientTest):
+    serial = True
+    timeout = 300
+
+    def paths(self):
+        return [path for path in DRAIN_PATHS
+                if not (path != "pwritev" and uring_refused()) and not (path == "direct" and direct_refused(self.dir))]
+
+    def one(self, number, path, life):
+        """Returns what was promised, and the directory. What ended a second before the kill is promised."""
+        directory = self.fresh(f"killed{number}")
+        with subprocess.Popen([os.path.join(CLIENTS, "forever"), directory, "50", "3000"], stdout=subprocess.PIPE,
+                              text=True, env=environment(NPUPROF_DRAIN=path)) as process:
+            process.stdout.readline()
+            time.sleep(life)
+            killed = time.monotonic_ns()
+            process.send_signal(signal.SIGKILL)
+            lines = [line.split() for line in process.stdout.read().splitlines()]
+        promised = max([int(line[1]) for line in lines if len(line) == 2 and int(line[0]) <= killed - 10**9], default=0)
+        return promised, glob.glob(os.path.join(directory, "PROF_*"))[0]
+
+    def judge(self, path, promised, directory):
+        status, found = as_json("verify", directory)
+        self.assertEqual((4, "torn"), (status, found["state"]), found)
+        # A slice that was finished is what it was noted to be; the open ones are whole but for their end.
+        for file in found["files"]:
+            for piece in file["slices"]:
+                self.assertIn(piece["state"], ("complete", "torn"), piece)
+                if path != "direct":
+                    self.assertGreaterEqual(piece["whole_bytes"] + 4096, piece["bytes"], piece)
+        status, dry = as_json("repair", "--dry-run", directory)
+        self.assertEqual((0, found), (status, as_json("verify", directory)[1]), "a dry run changes nothing")
+        status, repaired = as_json("repair", directory)
+        self.assertEqual((0, dry["actions"]), (status, repaired["actions"]))
+        status, found = as_json("verify", directory)
+        self.assertEqual([], [f["problems"] for f in found["files"] if f["problems"]])
+        self.assertEqual({"complete"}, {f["state"] for f in found["files"]})
+        self.assertTrue(found["repaired"])
+        self.assertEqual([], as_json("repair", directory)[1]["actions"], "a second repair finds nothing to do")
+        profile = Profile(directory)
+        # Partners may be missing at the very end; nothing else may be wrong.
+        counts = self.assert_readable(profile, ("task-pairs", "pmu-inside-task", "hash-name", "type-name",
+                                                "track-inside-api", "node-inside-launch", "flips"))
+        device = counts["devices"]["0"]
+        self.assertGreaterEqual(device.get("tasks", 0), promised)
+        self.assertGreaterEqual(device.get("context_pmu", 0), promised)
+        self.assertGreaterEqual(counts["host"].get("task_track", 0), promised)
+        status, exported = as_json("export", directory, "--output", directory + ".out")
+        self.assertEqual(0, status)
+        self.assertEqual(0, exported["broken_records"])
+        self.assertGreaterEqual(exported["rows"].get("task_time", 0), promised)
+        return promised
+
+    def test_what_is_older_than_a_second_survives(self):
+        chance = random.Random()
+        paths = self.paths()
+        runs = [(i, paths[i % len(paths)], chance.uniform(0.0, 2.2)) for i in range(KILLS)]
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            left = list(pool.map(lambda run: self.one(*run), runs))
+        promised = []
+        for (_, path, life), (count, directory) in zip(runs, left):
+            with self.subTest(path=path, life=life):
+                promised.append(self.judge(path, count, directory))
+        self.assertGreater(sum(count > 0 for count in promised), KILLS // 5, "hardly any run was old enough to show it")
+
+
+class Repairing(ClientTest):
+    def test_a_directory_that_is_written_is_left_alone(self):
+        directory = self.fresh("alive")
+        with subprocess.Popen([os.path.join(CLIENTS, "forever"), directory, "50", "3000"], stdout=subprocess.PIPE,
+                              text=True, env=environment()) as process:
+            process.stdout.readline()
+            found = glob.glob(os.path.join(directory, "PROF_*"))[0]
+            status, out, err = command("repair", found)
+            process.kill()
+        self.assertEqual((1, ""), (status, out))
+        self.assertIn(f"is being written by process {process.pid}", err)
+        self.assertEqual(0, command("repair", found)[0])
+
+    def test_a_sound_directory_is_complete_and_needs_no_repair(self):
+        for path in self.subTestPaths():
+            _, profile = self.workload(self.fresh("sound_" + path), "tasks=5000", NPUPROF_DRAIN=path)
+            status, found = as_json("verify", profile.path)
+            self.assertEqual((0, "complete", []), (status, found["state"], found["problems"]), found)
+            self.assertTrue(all(s["crc_was_noted"] and s["done"] for f in found["files"] for s in f["slices"]))
+            told = {f["path"][:-len(".slice_0")]: f for f in profile.manifest["files"]}
+            for file in found["files"]:
+                self.assertEqual((told[file["path"]]["records"], told[file["path"]]["bytes"]),
+                                 (file["records"], file["bytes"]), file)
+            self.assertEqual((0, []), (lambda s, r: (s, r["actions"]))(*as_json("repair", profile.path)))
+
+    def subTestPaths(self):
+        return [p for p in DRAIN_PATHS if p == "pwritev" or not (uring_refused() or (p == "direct" and direct_refused(self.dir)))]
+
+    def test_losses_and_a_limit_are_told_apart_from_damage(self):
+        _, lossy = self.workload(self.fresh("lossy"), "tasks=5000", NPUSIM_FAULT="stall_drain", NPUPROF_RING_RECORDS=256)
+        status, found = as_json("verify", lossy.path)
+        states = {f["path"]: f["state"] for f in found["files"]}
+        self.assertEqual((3, "lossy"), (status, found["state"]))
+        self.assertEqual(("lossy", "lossy", "complete"), (states["device_0/data/stars_soc.data.0"],
+                         states["device_0/data/ffts_profile.data.0"], states["host/data/aging.compact.task_track"]))
+        _, aged = self.workload(self.fresh("aged"), "tasks=60000", NPUPROF_STORAGE_MB=16)
+        status, found = as_json("verify", aged.path)
+        self.assertEqual((3, "aged") if aged.lost() == 0 else (3, "lossy"), (status, found["state"]), found["problems"])
+        for file in found["files"]:
+            if file["path"].startswith("device_0/data/stars_soc"):
+                self.assertGreater(file["aged_records"], 0)
+                self.assertIn(file["state"], ("aged", "lossy"))
+
+    def test_every_kind_of_damage_is_found_and_left_as_it_is(self):
+        _, profile = self.workload(self.fresh("damaged"), "tasks=50000")
+        slices = sorted(glob.glob(os.path.join(profile.path, "device_0/data/stars_soc.data.0.slice_*[0-9]")))
+        self.assertGreater(len(slices), 2)
+        victim = slices[1]
+        with open(victim, "rb") as f:
+            before = f.read()
+        cases = {
+            "its contents were changed": lambda: flip(victim),
+            "when it was finished": lambda: os.truncate(victim, len(before) - 64),
+            "is missing": lambda: os.remove(victim),
+        }
+        for words, damage in cases.items():
+            with self.subTest(words):
+                damage()
+                status, found = as_json("verify", profile.path)
+                self.assertEqual((4, "damaged"), (status, found["state"]))
+                told = json.dumps(found)
+                self.assertIn(words, told)
+                self.assertIn(os.path.basename(victim), told)
+                self.assertEqual(4, command("repair", profile.path)[0])
+                self.assertEqual(found["state"], as_json("verify", profile.path)[1]["state"])
+                with open(victim, "wb") as f:
+                    f.write(before)
+                self.assertEqual(0, command("verify", profile.path)[0])
+        os.remove(victim + ".done")
+        self.assertEqual("torn", as_json("verify", profile.path)[1]["state"])
+        self.assertEqual(0, command("repair", profile.path)[0])
+        self.assertEqual(0, command("verify", profile.path)[0])
+        os.remove(os.path.join(profile.path, "device_0", "info.json.0"))
+        status, found = as_json("verify", profile.path)
+        self.assertEqual((4, "damaged"), (status, found["state"]))
+        self.assertIn("info.json.0", json.dumps(found["problems"]))
+
+
+def flip(path):
+    with open(path, "r+b") as f:
+        f.seek(1000)
+        byte = f.read(1)
+        f.seek(1000)
+        f.write(bytes([byte[0] ^ 1]))
