@@ -7,6 +7,9 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pm_runtime.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/user_namespace.h>
@@ -42,15 +45,39 @@ static int npuprof_is_file(const void *file, struct file *other, unsigned int fd
 }
 
 /*
- * A descriptor is being closed, by close() or because its process exits. The session ends with
- * the last descriptor that the process which opened it has, whoever else inherited one.
+ * Whether the process that opened a file still has a descriptor of it. Its threads may have tables
+ * of their own, and other processes may share one with it.
+ */
+static bool npuprof_owner_holds(const struct npuprof_session *session, const struct file *file)
+{
+	struct task_struct *leader, *thread;
+	bool found = false;
+
+	rcu_read_lock();
+	leader = pid_task(session->owner, PIDTYPE_TGID);
+	if (leader) {
+		for_each_thread(leader, thread) {
+			task_lock(thread);
+			found = thread->files && iterate_fd(thread->files, 0, npuprof_is_file, file);
+			task_unlock(thread);
+			if (found)
+				break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/*
+ * A descriptor is being closed, by close() or because its process exits; it is in no table any
+ * more. The session ends with the last descriptor that the process which opened it has, whoever
+ * closes that and whoever else inherited one.
  */
 static int npuprof_flush(struct file *file, fl_owner_t id)
 {
 	struct npuprof_session *session = file->private_data;
 
-	if (session->owner == task_tgid(current) && id &&
-	    !iterate_fd((struct files_struct *)id, 0, npuprof_is_file, file))
+	if (!npuprof_owner_holds(session, file))
 		npuprof_session_release(session);
 	return 0;
 }

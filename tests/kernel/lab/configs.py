@@ -2,7 +2,8 @@
 """The machines the lab boots.
 
 `boots`: groups of suites; each group is one boot. `limit`: seconds for one boot, many times what it takes on two
-quiet cores. `patience`: factor on the time a suite may take by the guest's own clock. `effort`: percentage of the usual
+quiet cores. `patience`: factor on the time a suite may take by the guest's own clock, and on bounds of time in
+selftests. `effort`: percentage of the usual
 rounds of what is done very often. `table`: the conformance suite also runs on the host's simulated device, and
 build/lab/conformance.txt shows both.
 

@@ -49,7 +49,9 @@ def plan(config, group, pattern, places):
     lines = []
     for name in group:
         suite = SUITES[name]
-        command = f"export NPUPROF_LAB_EFFORT={config.get('effort', 100)}; {suite.command.format(**places)}"
+        settings = {"EFFORT": config.get("effort", 100), "PATIENCE": config.get("patience", 1)}
+        exports = " ".join(f"NPUPROF_LAB_{name}={value}" for name, value in settings.items())
+        command = f"export {exports}; {suite.command.format(**places)}"
         if pattern:
             wanted = ":".join(f"*{part}*" for part in pattern.split(","))
             command = f"export GTEST_FILTER='{wanted}'; {re.sub('--gtest_filter=[^ ]*', '', command)}"

@@ -2,7 +2,9 @@
 #include "selftest.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,12 +21,29 @@ int Rounds(int usual) {
   return std::max(1, static_cast<int>(int64_t{usual} * percent / 100));
 }
 
-int InChild(const std::function<int()>& body) {
-  const pid_t child = fork();
+int Patience() {
+  const char* patience = std::getenv("NPUPROF_LAB_PATIENCE");
+  return std::max(1, patience == nullptr ? 1 : std::atoi(patience));
+}
+
+int InChild(const std::function<int()>& body, unsigned long flags) {
+  const pid_t child = static_cast<pid_t>(syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0));
   if (child == 0) _exit(body());
   int status = 0;
   if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
   return WEXITSTATUS(status);
+}
+
+using namespace conformance;
+
+int ClaimAll(Profiler& profiler, uint32_t path) {
+  for (const npuprof_add_ring& ring : {DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path), PmuRing(64, path),
+                                       SampleRing(NPUPROF_CORE_CUBE, 0, 10 * kMs, 64, {0x416}, path),
+                                       UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1024, path)}) {
+    const int result = profiler.Add(ring);
+    if (result < 0) return result;
+  }
+  return 0;
 }
 
 int WriteFile(const std::string& path, const std::string& text) {

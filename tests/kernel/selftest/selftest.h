@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "npuprof.h"
+#include "profiler.h"
 
 namespace selftest {
 
@@ -18,8 +18,16 @@ inline constexpr unsigned long kRequests[] = {NPUPROF_IOC_QUERY, NPUPROF_IOC_ADD
 /// Rounds of a test that takes @p usual; NPUPROF_LAB_EFFORT (percent) makes a slow kernel do less.
 int Rounds(int usual);
 
+/// How much longer than on Debian's kernel things may take (NPUPROF_LAB_PATIENCE), at least 1.
+int Patience();
+
 /// Runs @p body in a child; its return value is the exit code. -1 if a signal ended it.
-int InChild(const std::function<int()>& body);
+/// @param flags  of clone() besides the signal, such as CLONE_FILES
+int InChild(const std::function<int()>& body, unsigned long flags = 0);
+
+/// Adds rings that claim all that one session can: who can have it shows that nobody else has.
+/// @return 0 or a negative errno
+int ClaimAll(conformance::Profiler& profiler, uint32_t path);
 
 /// Writes a line into a file of sysfs or procfs. @return 0 or a negative errno
 int WriteFile(const std::string& path, const std::string& text);
