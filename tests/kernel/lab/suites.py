@@ -32,6 +32,7 @@ SUITES = {
     "storms": Suite(SELFTEST + "'*Storm*'", 600, "ten thousand starts and stops, everything at once"),
     "random": Suite(SELFTEST + "'*Random*'", 300, "every request with random arguments"),
     "removal": Suite(SELFTEST + "'*Removal*:Reset.*'", 300, "unbind, surprise removal and reset in mid-run"),
+    "power": Suite(SELFTEST + "'*Power.*'", 120, "runtime power management: who wakes a device, who lets it sleep"),
     "suspend": Suite(SELFTEST + "'*Suspend*'", 300, "suspend and resume in mid-run", offline=True),
     "rates": Suite(SELFTEST + "'Rates.*:Cost.*'", 120, "rates, losses and bus cost in simulated time"),
 }

@@ -186,6 +186,21 @@ TEST(PortDevice, HoldsInterruptsBackAndDeliversEachVectorOnce) {
   EXPECT_EQ(npu.irqs[0], 1);
 }
 
+TEST(PortDevice, HeldInterruptsArriveAlthoughTheDeviceHasFallenAsleep) {
+  Machine machine;
+  machine.Hello();
+  Npu& npu = *machine.npus[0];
+  npu.TraceIntoFifo();
+  EXPECT_EQ(machine.Fault(0, NPUSIM_PORT_FAULT_HOLD_IRQ, 1), 0);
+  machine.Submit(0, Cube(0), 0);
+  machine.Until(machine.now + 100'000);
+  port_device_sleep(npu.device, true);
+  EXPECT_EQ(npu.irqs[0], 0);
+  EXPECT_EQ(machine.Fault(0, NPUSIM_PORT_FAULT_HOLD_IRQ, 0), 0);
+  EXPECT_EQ(npu.irqs[0], 1);
+  EXPECT_EQ(npu.R32(REFNPU_ID), 0xffffffffu) << "it sleeps";
+}
+
 TEST(PortDevice, RefusesWindowsAndQueues) {
   Machine machine;
   machine.Hello();
