@@ -159,6 +159,10 @@ static struct npuprof_perf_alias npuprof_aliases[] = {
 	NPUPROF_UNIT_EVENT(L2, 1, l2_misses),
 	NPUPROF_UNIT_EVENT(NIC, 0, nic_receive_bytes),
 	NPUPROF_UNIT_EVENT(NIC, 1, nic_transmit_bytes),
+	NPUPROF_UNIT_EVENT(LINK, 0, link_receive_bytes),
+	NPUPROF_UNIT_EVENT(LINK, 1, link_transmit_bytes),
+	NPUPROF_UNIT_EVENT(PCIE, 0, pcie_receive_bytes),
+	NPUPROF_UNIT_EVENT(PCIE, 1, pcie_transmit_bytes),
 	NPUPROF_UNIT_EVENT(DVPP, 0, dvpp_busy_us),
 	NPUPROF_UNIT_EVENT(DVPP, 1, dvpp_frames),
 };

@@ -22,6 +22,8 @@ static struct refnpu_trace refnpu_trace_of(u32 channel)
 		return (struct refnpu_trace){ REFNPU_TRACE_TRACK, REFNPU_FIFO_TRACK };
 	case NPUPROF_CHANNEL_AICPU:
 		return (struct refnpu_trace){ REFNPU_TRACE_AICPU, REFNPU_FIFO_AICPU };
+	case NPUPROF_CHANNEL_SOC_PMU:
+		return (struct refnpu_trace){ REFNPU_TRACE_SOC, REFNPU_FIFO_SOC };
 	default:
 		return (struct refnpu_trace){};
 	}

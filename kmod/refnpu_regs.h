@@ -79,6 +79,7 @@
 #define REFNPU_TRACE_AICPU	0x08u	/* AI CPU tasks */
 #define REFNPU_TRACE_BLOCK	0x10u	/* counters of every block */
 #define REFNPU_TRACE_MIX_BLOCK	0x20u	/* counters of the second core kind's blocks of mixed kernels */
+#define REFNPU_TRACE_SOC	0x40u	/* L2 events of tasks on cores */
 #define REFNPU_TRACE_WINDOW	0x304	/* 1 opens the window, 0 closes it */
 #define REFNPU_TRACE_T0		0x308	/* 64: device clock at which the window last opened */
 #define REFNPU_TRACE_T1		0x310	/* 64: device clock at which it last closed */
@@ -95,7 +96,8 @@
 #define REFNPU_FIFO_PMU		1
 #define REFNPU_FIFO_TRACK	2
 #define REFNPU_FIFO_AICPU	3
-#define REFNPU_FIFOS		4
+#define REFNPU_FIFO_SOC		4
+#define REFNPU_FIFOS		5
 #define REFNPU_FIFO(f, reg)	(0x400 + 0x100 * (f) + (reg))
 /* The same registers form the block FIFO of a core at REFNPU_CORE(c, REFNPU_CORE_FIFO). */
 #define REFNPU_FIFO_CTRL	0x00	/* bit 0: enabled; write bit 1: empty it */
@@ -126,6 +128,7 @@
 #define REFNPU_ENTRY_FLIP	7	/* TRACK: word 1 clock, 2 flip count [15:0] */
 #define REFNPU_ENTRY_AICPU	8	/* AICPU: words 1 submitted, 2 scheduled, 3 start, 4 end */
 #define REFNPU_ENTRY_BLOCK	9	/* BLOCK: as PMU; word 4 context [15:0], block [31:16], sub-block [47:32] */
+#define REFNPU_ENTRY_SOC	10	/* SOC: words 1 clock, 2 to 9 as counters of npuprof_rec_soc_pmu */
 
 #define REFNPU_W0_TYPE(w)	((unsigned int)(w) & 0x3fu)
 #define REFNPU_W0_SQE(w)	((unsigned int)((w) >> 8) & 0xffu)
@@ -144,7 +147,9 @@
 #define REFNPU_UNIT_L2		2	/* counters 0 hits, 1 misses (lines of 128 bytes) */
 #define REFNPU_UNIT_NIC		3	/* port p: counters 2 p received bytes, 2 p + 1 sent bytes */
 #define REFNPU_UNIT_DVPP	4	/* engine e: counters 2 e busy microseconds, 2 e + 1 frames */
-#define REFNPU_UNITS		5
+#define REFNPU_UNIT_LINK	5	/* link between chips: counters 0 received bytes, 1 sent bytes */
+#define REFNPU_UNIT_PCIE	6	/* link to the host: counters 0 received bytes, 1 sent bytes */
+#define REFNPU_UNITS		7
 #define REFNPU_UNIT(u, reg)	(0x1000 + 0x400 * (u) + (reg))
 #define REFNPU_UNIT_LATCH	0x00	/* write: freeze the totals of this unit */
 #define REFNPU_UNIT_CTRL	0x04	/* LLC: 0 counts reads, 1 counts writes */

@@ -21,6 +21,10 @@ u32 refnpu_unit_of(u32 channel)
 		return REFNPU_UNIT_L2;
 	case NPUPROF_CHANNEL_NIC:
 		return REFNPU_UNIT_NIC;
+	case NPUPROF_CHANNEL_LINK:
+		return REFNPU_UNIT_LINK;
+	case NPUPROF_CHANNEL_PCIE:
+		return REFNPU_UNIT_PCIE;
 	default:
 		return REFNPU_UNIT_DVPP;
 	}

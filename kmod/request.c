@@ -15,7 +15,7 @@ static bool npuprof_belongs_to_window(u32 channel)
 {
 	return channel == NPUPROF_CHANNEL_TASK_LOG || channel == NPUPROF_CHANNEL_TASK_PMU ||
 	       channel == NPUPROF_CHANNEL_TS_TRACK || channel == NPUPROF_CHANNEL_AICPU ||
-	       channel == NPUPROF_CHANNEL_BLOCK_PMU;
+	       channel == NPUPROF_CHANNEL_SOC_PMU || channel == NPUPROF_CHANNEL_BLOCK_PMU;
 }
 
 /* Whether requests that need the device can be served now. */

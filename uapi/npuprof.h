@@ -67,7 +67,7 @@
 #include <linux/types.h>
 
 #define NPUPROF_ABI_MAJOR 0
-#define NPUPROF_ABI_MINOR 2
+#define NPUPROF_ABI_MINOR 3
 
 #define NPUPROF_MAX_COUNTERS	8	/* programmable counters per core */
 #define NPUPROF_MAX_RINGS	512	/* per session, the event ring included */
@@ -105,6 +105,9 @@ enum npuprof_core_kind {
  * @NPUPROF_CHANNEL_DVPP: the same of the media engines
  * @NPUPROF_CHANNEL_L2: the same of the L2 buffer
  * @NPUPROF_CHANNEL_AICPU: struct npuprof_rec_aicpu, one record per AI CPU task
+ * @NPUPROF_CHANNEL_LINK: struct npuprof_rec_bandwidth of the link between chips, every period
+ * @NPUPROF_CHANNEL_PCIE: the same of the link to the host
+ * @NPUPROF_CHANNEL_SOC_PMU: struct npuprof_rec_soc_pmu, L2 events of one task on cores
  * @NPUPROF_CHANNEL_COUNT: number of channels known to this header
  */
 enum npuprof_channel {
@@ -120,6 +123,9 @@ enum npuprof_channel {
 	NPUPROF_CHANNEL_DVPP = 9,
 	NPUPROF_CHANNEL_L2 = 10,
 	NPUPROF_CHANNEL_AICPU = 11,
+	NPUPROF_CHANNEL_LINK = 12,
+	NPUPROF_CHANNEL_PCIE = 13,
+	NPUPROF_CHANNEL_SOC_PMU = 14,
 	NPUPROF_CHANNEL_COUNT
 };
 
@@ -279,7 +285,7 @@ struct npuprof_query {
  * @reserved1: must be zero
  * @reserved: must be zero
  *
- * TASK_LOG, TASK_PMU, TS_TRACK, AICPU and BLOCK_PMU rings record one window of tasks and so belong to one
+ * TASK_LOG, TASK_PMU, TS_TRACK, AICPU, SOC_PMU and BLOCK_PMU rings record one window of tasks and so belong to one
  * session at a time; the event lists of TASK_PMU and BLOCK_PMU share the counters of a core kind, and the
  * options of all BLOCK_PMU rings must agree.
  *

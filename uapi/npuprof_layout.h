@@ -66,6 +66,10 @@ NPUPROF_AT(npuprof_rec_core_sample, cycles, 72);
 NPUPROF_AT(npuprof_rec_core_sample, count, 88);
 NPUPROF_SIZE(npuprof_rec_bandwidth, 32);
 NPUPROF_SIZE(npuprof_rec_aicpu, 64);
+NPUPROF_SIZE(npuprof_rec_soc_pmu, 80);
+NPUPROF_AT(npuprof_rec_soc_pmu, stream_id, 10);
+NPUPROF_AT(npuprof_rec_soc_pmu, data_type, 14);
+NPUPROF_AT(npuprof_rec_soc_pmu, counters, 16);
 NPUPROF_SIZE(npuprof_rec_event, 64);
 
 #endif /* NPUPROF_LAYOUT_H */

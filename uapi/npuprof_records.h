@@ -230,7 +230,7 @@ struct npuprof_rec_core_sample {
  * struct npuprof_rec_bandwidth - one sampled quantity of a shared unit
  * @clock: device clock
  * @value: bytes, requests or frames since the previous sample, by channel and event
- * @event: HBM: 0 read, 1 write; LLC: 0 to 7; NIC: 0 receive, 1 transmit bytes; L2: 0 hit, 1 miss;
+ * @event: HBM: 0 read, 1 write; LLC: 0 to 7; NIC, LINK, PCIE: 0 receive, 1 transmit bytes; L2: 0 hit, 1 miss;
  *	DVPP: 0 busy microseconds, 1 frames
  * @unit: HBM channel, LLC slice, network port or engine
  * @reserved: zero
@@ -264,6 +264,28 @@ struct npuprof_rec_aicpu {
 	__u64 end;
 	__u64 reserved[3];
 };
+
+/**
+ * struct npuprof_rec_soc_pmu - events of shared units that one task caused (socpmu.data)
+ * @reserved: zero
+ * @task_type: NPUPROF_SQE_*
+ * @stream_id: stream
+ * @task_id: task
+ * @data_type: NPUPROF_SOC_L2
+ * @counters: L2: lines of 128 bytes that were 0 asked for, 1 asked for by reads, 2 by writes, 3 missed, 4 hit by
+ *	reads, 5 hit by writes, 6 pushed out, 7 written back. The published numbers of these events are 0xf6, 0xfb,
+ *	0xfc, 0xbf, 0x90, 0x91, 0x9c, 0x9d
+ */
+struct npuprof_rec_soc_pmu {
+	__u64 reserved;
+	__u16 task_type;
+	__u16 stream_id;
+	__u16 task_id;
+	__u16 data_type;
+	__u64 counters[8];
+};
+
+#define NPUPROF_SOC_L2	1
 
 /**
  * struct npuprof_rec_event - what happened to a session (channel NPUPROF_CHANNEL_EVENTS)

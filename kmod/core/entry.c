@@ -27,6 +27,7 @@ static const struct entry_type types[] = {
 	[REFNPU_ENTRY_STEP] = {NPUPROF_CHANNEL_TS_TRACK, 0, 5},
 	[REFNPU_ENTRY_FLIP] = {NPUPROF_CHANNEL_TS_TRACK, 0, 3},
 	[REFNPU_ENTRY_AICPU] = {NPUPROF_CHANNEL_AICPU, 0, 5},
+	[REFNPU_ENTRY_SOC] = {NPUPROF_CHANNEL_SOC_PMU, 0, 2 + REFNPU_COUNTERS},
 	[REFNPU_ENTRY_BLOCK] = {NPUPROF_CHANNEL_BLOCK_PMU, 0, COUNTERS_AT + REFNPU_COUNTERS},
 };
 
@@ -113,6 +114,9 @@ int npc_entry_record(void *record, __u32 channel, const __u64 *words,
 		break;
 	case REFNPU_ENTRY_FLIP:
 		npc_record_flip(record, words[1], stream, (__u16)words[2], task);
+		break;
+	case REFNPU_ENTRY_SOC:
+		npc_record_soc_pmu(record, REFNPU_W0_SQE(words[0]), stream, task, words + 2);
 		break;
 	case REFNPU_ENTRY_AICPU:
 		npc_record_aicpu(record, stream, task, words + 1);

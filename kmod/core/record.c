@@ -120,6 +120,17 @@ void npc_record_aicpu(struct npuprof_rec_aicpu *record, __u16 stream_id, __u16 t
 	record->end = times[3];
 }
 
+void npc_record_soc_pmu(struct npuprof_rec_soc_pmu *record, __u16 task_type, __u16 stream_id,
+			__u16 task_id, const __u64 counters[8])
+{
+	memset(record, 0, sizeof(*record));
+	record->task_type = task_type;
+	record->stream_id = stream_id;
+	record->task_id = task_id;
+	record->data_type = NPUPROF_SOC_L2;
+	memcpy(record->counters, counters, sizeof(record->counters));
+}
+
 void npc_core_start(struct npc_core *core, unsigned int used, unsigned int counter_bits,
 		    unsigned int cycle_bits, const struct npc_core_reading *reading)
 {

@@ -136,6 +136,17 @@ void npc_record_bandwidth(struct npuprof_rec_bandwidth *record, __u64 clock, __u
 void npc_record_aicpu(struct npuprof_rec_aicpu *record, __u16 stream_id, __u16 task_id,
 		      const __u64 times[4]);
 
+/**
+ * npc_record_soc_pmu() - L2 events of one task
+ * @record: filled
+ * @task_type: NPUPROF_SQE_*
+ * @stream_id: stream
+ * @task_id: task
+ * @counters: events in the order of the record
+ */
+void npc_record_soc_pmu(struct npuprof_rec_soc_pmu *record, __u16 task_type, __u16 stream_id,
+			__u16 task_id, const __u64 counters[8]);
+
 /** npc_core_start() - begin sampling a core whose counters stand at @reading. */
 void npc_core_start(struct npc_core *core, unsigned int used, unsigned int counter_bits,
 		    unsigned int cycle_bits, const struct npc_core_reading *reading);

@@ -3,9 +3,13 @@
 // JSON what the model of each device counted inside the window.
 //
 // usage: workload DIR [tasks=N] [devices=N] [streams=N] [before=N] [after=N] [kind=aic|aiv|mix|mixaiv|aicpu]
-//                 [blocks=N] [cycles=N] [types=0x..] [metrics=N] [single=0|1] [sync=N] [model=FILE] [set=TYPE:TEXT]...
+//                 [blocks=N] [cycles=N] [types=0x..] [metrics=N] [single=0|1] [sync=N] [units=N] [model=FILE]
+//                 [set=TYPE:TEXT]...
 // tasks, before and after are per device; before and after lie outside the window. single=1 launches tasks
-// one call each instead of all by one call, and sync=N then waits for them after every N calls. With model=FILE a task is one execution of that model.
+// one call each instead of all by one call, and sync=N then waits for them after every N calls. With model=FILE a
+// task is one execution of that model.
+// units=N: N rounds, too, of work for all that is no core: media engines, network, links to the host and between
+// devices, AI CPU. A round takes some 20 ms of the device.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -28,6 +32,7 @@ struct Options {
   uint64_t tasks = 1000, before = 0, after = 0, cycles = 2000, sync = 0;
   uint32_t devices = 1, streams = 1, blocks = 8, metrics = 1;
   uint64_t types = ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS | ACL_PROF_RUNTIME_API;
+  uint64_t units = 0;
   bool single = false;
   int kind = NPUSIM_OP_AI_CORE;
   std::vector<std::pair<int, std::string>> settings;
@@ -67,6 +72,8 @@ bool Parse(int argc, char** argv, Options* o) {
       o->types = number;
     else if (key == "model")
       o->model = value;
+    else if (key == "units")
+      o->units = number;
     else if (key == "single")
       o->single = number != 0;
     else if (key == "kind" && kinds.contains(value))
@@ -128,6 +135,38 @@ class Device {
     Check(aclrtResetDevice(static_cast<int32_t>(id_)), "aclrtResetDevice");
   }
 
+  // One round of work for each unit; @p peer is memory of another device, or NULL.
+  void RunUnits(const void* peer) {
+    constexpr size_t kBytes = 8 << 20;
+    Check(aclrtSetDevice(static_cast<int32_t>(id_)), "aclrtSetDevice");
+    static std::vector<char> host(kBytes);
+    void* memory = nullptr;
+    Check(aclrtMalloc(&memory, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
+    for (int engine = NPUSIM_MEDIA_VPC; engine <= NPUSIM_MEDIA_VENC; engine++)
+      Check(npusimMedia(streams_[0], engine, 2 + static_cast<uint32_t>(engine)), "npusimMedia");
+    Check(npusimNetwork(streams_[0], 1, 30'000'000), "npusimNetwork");
+    Check(npusimNetwork(streams_[0], 0, 20'000'000), "npusimNetwork");
+    Check(npusimLaunch(streams_[0], "cpu", "Cpu", NPUSIM_OP_AI_CPU, 1, 36'000, 5), "npusimLaunch");
+    Check(aclrtMemcpyAsync(memory, kBytes, host.data(), kBytes, ACL_MEMCPY_HOST_TO_DEVICE, streams_[0]),
+          "aclrtMemcpyAsync");
+    Check(aclrtMemcpyAsync(host.data(), kBytes, memory, kBytes / 2, ACL_MEMCPY_DEVICE_TO_HOST, streams_[0]),
+          "aclrtMemcpyAsync");
+    if (peer != nullptr)
+      Check(aclrtMemcpyAsync(memory, kBytes, peer, kBytes / 4, ACL_MEMCPY_DEVICE_TO_DEVICE, streams_[0]),
+            "aclrtMemcpyAsync");
+    Check(aclrtSynchronizeDevice(), "aclrtSynchronizeDevice");
+    Check(aclrtFree(memory), "aclrtFree");
+    Check(aclrtResetDevice(static_cast<int32_t>(id_)), "aclrtResetDevice");
+  }
+
+  // Memory of this device that lives as long as it.
+  const void* Shared() {
+    Check(aclrtSetDevice(static_cast<int32_t>(id_)), "aclrtSetDevice");
+    if (shared_ == nullptr) Check(aclrtMalloc(&shared_, 8 << 20, ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
+    Check(aclrtResetDevice(static_cast<int32_t>(id_)), "aclrtResetDevice");
+    return shared_;
+  }
+
   npusimDeviceTotals Totals() const {
     npusimDeviceTotals totals = {};
     Check(npusimTotals(id_, &totals, sizeof(totals)), "npusimTotals");
@@ -149,6 +188,7 @@ class Device {
   uint32_t id_;
   const Options& options_;
   std::vector<aclrtStream> streams_;
+  void* shared_ = nullptr;
   uint32_t model_ = 0;
   aclmdlDataset *inputs_ = nullptr, *outputs_ = nullptr;
 };
@@ -163,6 +203,16 @@ constexpr std::pair<const char*, uint64_t npusimDeviceTotals::*> kCounted[] = {
     {"cube_macs", &npusimDeviceTotals::cubeMacs},
     {"bytes_read", &npusimDeviceTotals::bytesRead},
     {"bytes_written", &npusimDeviceTotals::bytesWritten},
+    {"aicpu", &npusimDeviceTotals::aicpuEnded},
+    {"nic_received", &npusimDeviceTotals::nicReceived},
+    {"nic_sent", &npusimDeviceTotals::nicSent},
+    {"link_received", &npusimDeviceTotals::linkReceived},
+    {"link_sent", &npusimDeviceTotals::linkSent},
+    {"pcie_received", &npusimDeviceTotals::pcieReceived},
+    {"pcie_sent", &npusimDeviceTotals::pcieSent},
+    {"l2_hits", &npusimDeviceTotals::l2Hits},
+    {"l2_misses", &npusimDeviceTotals::l2Misses},
+    {"media_frames", &npusimDeviceTotals::mediaFrames},
     {"log_lost", &npusimDeviceTotals::logLost},
     {"pmu_lost", &npusimDeviceTotals::pmuLost},
     {"queue_dropped", &npusimDeviceTotals::queueDropped},
@@ -208,6 +258,10 @@ int main(int argc, char** argv) {
   std::vector<npusimDeviceTotals> first;
   for (const Device& device : devices) first.push_back(device.Totals());
   RunAll(devices, options.tasks);
+  for (uint64_t round = 0; round < options.units; round++) {
+    for (size_t i = 0; i < devices.size(); i++)
+      devices[i].RunUnits(devices.size() > 1 ? devices[(i + 1) % devices.size()].Shared() : nullptr);
+  }
   std::vector<npusimDeviceTotals> last;
   for (const Device& device : devices) last.push_back(device.Totals());
 

@@ -124,11 +124,38 @@ TEST_P(Units, MemoryBytesAreThoseOfTheModel) {
   EXPECT_GT(bytes[1], bytes[0]);
 }
 
+TEST_P(Units, L2LinesOfTasksAreThoseOfTheModel) {
+  Work work;
+  Profiler profiler;
+  const npuprof_query query = profiler.Query();
+  const int ring = profiler.Add(DeviceRing(NPUPROF_CHANNEL_SOC_PMU, 256, path()));
+  ASSERT_GT(ring, 0);
+  profiler.Start();
+  Since since;
+  work.Run(40, query.core_hz / 10'000, query.cube_cores);
+  SleepMs(60);
+  profiler.Stop();
+  uint64_t hits = 0, misses = 0;
+  const auto records = profiler.Read<npuprof_rec_soc_pmu>(ring);
+  EXPECT_EQ(records.size(), since.Now().kernelsEnded);
+  for (const auto& record : records) {
+    EXPECT_EQ(record.data_type, NPUPROF_SOC_L2);
+    EXPECT_EQ(record.counters[0], record.counters[1] + record.counters[2]);
+    hits += record.counters[4] + record.counters[5];
+    misses += record.counters[3];
+  }
+  EXPECT_EQ(profiler.Lost(ring), 0u);
+  EXPECT_GT(hits + misses, 0u);
+  EXPECT_EQ(hits, since.Now().l2Hits);
+  EXPECT_EQ(misses, since.Now().l2Misses);
+}
+
 TEST_P(Units, EveryUnitDelivers) {
   Profiler profiler;
   std::vector<int> rings;
-  for (uint32_t channel : {NPUPROF_CHANNEL_HBM, NPUPROF_CHANNEL_LLC, NPUPROF_CHANNEL_NIC,
-                           NPUPROF_CHANNEL_DVPP, NPUPROF_CHANNEL_L2})
+  for (uint32_t channel :
+       {NPUPROF_CHANNEL_HBM, NPUPROF_CHANNEL_LLC, NPUPROF_CHANNEL_NIC, NPUPROF_CHANNEL_DVPP,
+        NPUPROF_CHANNEL_L2, NPUPROF_CHANNEL_LINK, NPUPROF_CHANNEL_PCIE})
     rings.push_back(profiler.Add(UnitRing(channel, 20 * kMs, 1u << 12, path())));
   profiler.Start();
   SleepMs(200);

@@ -94,6 +94,8 @@ npusimDeviceTotals Since::Now() const {
   now.bytesWritten -= before_.bytesWritten;
   now.aicpuEnded -= before_.aicpuEnded;
   now.vectorOps -= before_.vectorOps;
+  now.l2Hits -= before_.l2Hits;
+  now.l2Misses -= before_.l2Misses;
   return now;
 }
 

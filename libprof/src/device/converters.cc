@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/converters.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "device/ticks.h"
 #include "npuprof_records.h"
 
 namespace npuprof::device {
@@ -19,23 +21,76 @@ struct FileRecord {
 };
 static_assert(sizeof(FileRecord) == kBandwidthFileRecord);
 
-bool Convert(const void* in, void* out, const void* context, uint64_t unit) {
-  npuprof_rec_bandwidth from;
+void Write(const npuprof_rec_bandwidth& from, uint64_t count, const DeviceContext& device, void* out) {
+  const FileRecord to{MulDiv(from.clock, 1'000'000, device.clock_hz), count, from.event, from.unit};
+  std::memcpy(out, &to, sizeof to);
+}
+
+struct AicpuRecord {
+  uint16_t magic, level;
+  uint32_t type, thread, length;
+  uint64_t time;
+  uint16_t stream_id, task_id;
+  uint32_t reserved0;
+  uint64_t run_start_us, run_start, compute_start_us, memcpy_start_us, memcpy_end_us, run_end_us, run_end;
+  uint32_t thread2, device;
+  uint64_t submitted, scheduled, before_run, after_run;
+  uint32_t kernel_type, dispatch_us, total_us;
+  uint16_t ffts_thread;
+  uint8_t version, reserved1;
+  uint64_t pad[14];
+};
+static_assert(sizeof(AicpuRecord) == kAicpuFileRecord);
+static_assert(offsetof(AicpuRecord, run_end) == 80);
+static_assert(offsetof(AicpuRecord, submitted) == 96);
+static_assert(offsetof(AicpuRecord, version) == 142);
+
+}  // namespace
+
+bool ConvertAicpu(const void* in, void* out, const void* context) {
+  constexpr uint16_t kMagic = 0x5a5a, kLevel = 6000;
+  constexpr uint32_t kNode = 0;
+  npuprof_rec_aicpu from;
   std::memcpy(&from, in, sizeof from);
-  const auto& clock = *static_cast<const BandwidthContext*>(context);
-  const FileRecord to{static_cast<uint64_t>(static_cast<double>(from.clock) * clock.microseconds_per_tick),
-                      (from.value + unit / 2) / unit, from.event, from.unit};
+  const auto& device = *static_cast<const DeviceContext*>(context);
+  const auto us = [&](uint64_t ticks) { return MulDiv(ticks, 1'000'000, device.clock_hz); };
+  AicpuRecord to{};
+  to.magic = kMagic;
+  to.level = kLevel;
+  to.type = kNode;
+  to.length = offsetof(AicpuRecord, pad) - offsetof(AicpuRecord, stream_id);
+  to.time = from.end;
+  to.stream_id = from.stream_id;
+  to.task_id = from.task_id;
+  to.run_start_us = to.compute_start_us = us(from.start);
+  to.memcpy_start_us = to.memcpy_end_us = to.run_end_us = us(from.end);
+  to.run_start = to.before_run = from.start;
+  to.run_end = to.after_run = from.end;
+  to.device = device.device;
+  to.submitted = from.submitted;
+  to.scheduled = from.scheduled;
+  to.dispatch_us = static_cast<uint32_t>(us(from.start - from.scheduled));
+  to.total_us = static_cast<uint32_t>(us(from.end - from.submitted));
   std::memcpy(out, &to, sizeof to);
   return true;
 }
 
-}  // namespace
-
 bool ConvertHbm(const void* in, void* out, const void* context) {
-  return Convert(in, out, context, kHbmUnit);
+  npuprof_rec_bandwidth from;
+  std::memcpy(&from, in, sizeof from);
+  const auto& device = *static_cast<const DeviceContext*>(context);
+  uint64_t& rest = device.hbm_rest[(from.unit * 2 + from.event) % device.hbm_rest.size()];
+  const uint64_t bytes = from.value + rest;
+  rest = bytes % kHbmUnit;
+  Write(from, bytes / kHbmUnit, device, out);
+  return true;
 }
+
 bool ConvertLlc(const void* in, void* out, const void* context) {
-  return Convert(in, out, context, 1);
+  npuprof_rec_bandwidth from;
+  std::memcpy(&from, in, sizeof from);
+  Write(from, from.value, *static_cast<const DeviceContext*>(context), out);
+  return true;
 }
 
 }  // namespace npuprof::device

@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 namespace npuprof::device {
 
-/// Device clock to microseconds since device start, for files whose records carry those.
-struct BandwidthContext {
-  double microseconds_per_tick = 0;
+/// What converters have to know of the device.
+struct DeviceContext {
+  uint64_t clock_hz = 0;  ///< of the device clock
+  uint32_t device = 0;
+  /// Bytes that no unit of 32 was full of yet, by channel and direction; so sums are off by less than one unit. Drain
+  /// thread.
+  mutable std::array<uint64_t, 64> hbm_rest{};
 };
 
 /// Record size of hbm.data and llc.data (collection version "1.0"): u64 time in us, u64 count, u32 event, u32
 /// unit.
 inline constexpr unsigned kBandwidthFileRecord = 24;
 
-/// trace::Converter from struct npuprof_rec_bandwidth; @p context is a BandwidthContext.
-/// The ring counts HBM traffic in bytes, the file in units of 32 bytes (rounded to nearest).
+/// trace::Converter from struct npuprof_rec_bandwidth; @p context is a DeviceContext.
+/// The ring counts HBM traffic in bytes, the file in units of 32 bytes.
 bool ConvertHbm(const void* in, void* out, const void* context);
 /// LLC counts are requests of one line in both.
 bool ConvertLlc(const void* in, void* out, const void* context);
+
+/// Record size of aicpu.data.
+inline constexpr unsigned kAicpuFileRecord = 256;
+
+/// trace::Converter from struct npuprof_rec_aicpu; @p context is a DeviceContext. The device tells when a task was
+/// queued, taken, began and ended, but not what it did inside: all its time is told as computing.
+bool ConvertAicpu(const void* in, void* out, const void* context);
 
 }  // namespace npuprof::device

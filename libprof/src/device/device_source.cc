@@ -2,6 +2,10 @@
 #include "device/device_source.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "device/ticks.h"
 
 namespace npuprof::device {
 namespace {
@@ -14,10 +18,25 @@ constexpr auto kClockPeriod = std::chrono::seconds(1);
 
 }  // namespace
 
-DeviceSource::DeviceSource(DeviceSession& session) : session_(session), routes_(session.rings()) {}
+DeviceSource::DeviceSource(DeviceSession& session) : session_(session), routes_(session.rings()) {
+  for (unsigned ring = 1; ring < routes_.size(); ++ring)
+    routes_[ring].meter.Start(session.ring(ring).request.period_ns);
+}
 
 void DeviceSource::Route(unsigned ring, trace::RecordFile& file) {
   routes_.at(ring).file = &file;
+}
+
+void DeviceSource::Route(unsigned ring, trace::RecordFile& file, std::shared_ptr<Renderer> renderer) {
+  routes_.at(ring).rendered.push_back({std::move(renderer), &file, std::make_unique<drain::Ledger>(), {}});
+}
+
+uint64_t DeviceSource::cut() const {
+  uint64_t cut = 0;
+  for (const Target& target : routes_) {
+    for (const Rendered& rendered : target.rendered) cut += rendered.renderer->cut();
+  }
+  return cut;
 }
 
 int DeviceSource::WakeFd() const {
@@ -31,6 +50,16 @@ drain::Progress DeviceSource::Poll(const drain::Pass& pass) {
   drain::Progress progress;
   ReadEvents();
   for (unsigned ring = 1; ring < routes_.size(); ++ring) MoveRing(ring, &progress);
+  if (pass.final) {
+    for (Target& target : routes_) {
+      if (!Place(target)) {
+        progress.blocked = true;
+        continue;
+      }
+      for (Rendered& rendered : target.rendered) rendered.renderer->Finish(&rendered.pending);
+      if (!Place(target)) progress.blocked = true;
+    }
+  }
   if (!pass.final && pass.now >= next_clock_) {
     // The first visit only sets the pace: whoever starts the session takes a bracket of its own.
     const bool first = next_clock_ == std::chrono::steady_clock::time_point{};
@@ -52,11 +81,14 @@ void DeviceSource::MoveRing(unsigned ring, drain::Progress* progress) {
     if (run.count == 0) return;
     run.count = std::min(run.count, budget - moved);
     size_t taken = run.count;
-    if (target.file == nullptr) {
+    if (!target.rendered.empty()) {
+      taken = Render(target, run.data, run.count, reader.record_size());
+    } else if (target.file == nullptr) {
       target.dropped += run.count;
     } else {
       taken = target.file->Append(run.data, run.count, &target.ledger);
     }
+    if (target.meter.on()) NoteSamples(ring, run.data, taken);
     reader.Release(taken);
     moved += taken;
     if (taken < run.count) {
@@ -65,6 +97,52 @@ void DeviceSource::MoveRing(unsigned ring, drain::Progress* progress) {
     }
   }
   if (reader.waiting() > 0) progress->more = true;
+}
+
+// Moves what waits for room into its file. False if there still is none.
+bool DeviceSource::Place(Target& target) {
+  bool all = true;
+  for (Rendered& rendered : target.rendered) {
+    if (rendered.pending.empty()) continue;
+    if (rendered.file->AppendUnit(rendered.pending.data(), rendered.pending.size(), rendered.units.get())) {
+      rendered.pending.clear();
+    } else {
+      all = false;
+    }
+  }
+  return all;
+}
+
+size_t DeviceSource::Render(Target& target, const std::byte* data, size_t count, size_t size) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!Place(target)) return i;
+    for (Rendered& rendered : target.rendered) rendered.renderer->Take(data + i * size, &rendered.pending);
+    ++target.taken;
+  }
+  static_cast<void>(Place(target));
+  return count;
+}
+
+// A file that failed lost whole units; the ring's records behind them are lost as well.
+uint64_t DeviceSource::LostRendered(const Target& target) {
+  uint64_t lost = 0;
+  for (const Rendered& rendered : target.rendered) {
+    const uint64_t units = rendered.units->accepted;
+    if (units != 0) lost = std::max(lost, MulDiv(target.taken, rendered.units->lost, units));
+  }
+  return lost;
+}
+
+void DeviceSource::NoteSamples(unsigned ring, const std::byte* data, size_t count) {
+  const DeviceSession::Ring& samples = session_.ring(ring);
+  const bool core = samples.request.channel == NPUPROF_CHANNEL_CORE_SAMPLE;
+  const size_t offset =
+      core ? offsetof(npuprof_rec_core_sample, time_ns) : offsetof(npuprof_rec_bandwidth, clock);
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t time;
+    std::memcpy(&time, data + i * samples.reader.record_size() + offset, sizeof time);
+    routes_[ring].meter.Note(core ? time : MulDiv(time, 1'000'000'000, session_.query().clock_hz));
+  }
 }
 
 void DeviceSource::ReadEvents() {
@@ -105,14 +183,16 @@ void DeviceSource::Describe(trace::Manifest::Device* out) const {
     entry.core_kind = CoreKindName(ring.request.core_kind);
     entry.core = ring.request.core;
     entry.slots = reader.slots();
-    entry.kept = i == 0 ? events_read_ : target.ledger.written;
-    entry.lost = reader.lost() + target.ledger.lost + target.dropped + reader.overrun();
+    const uint64_t unwritten = target.ledger.lost + LostRendered(target);
+    entry.kept = i == 0 ? events_read_ : target.ledger.written + target.taken - LostRendered(target);
+    entry.lost = reader.lost() + unwritten + target.dropped + reader.overrun();
+    entry.sampling = target.meter.Result();
     entry.records = entry.kept + entry.lost;
     for (unsigned cause = 1; cause < 8; ++cause) {
       const uint64_t count = reader.lost_by_cause(cause);
       if (count > 0) entry.lost_by_cause[LossCauseName(cause)] += count;
     }
-    if (target.ledger.lost > 0) entry.lost_by_cause["write_failed"] = target.ledger.lost;
+    if (unwritten > 0) entry.lost_by_cause["write_failed"] = unwritten;
     if (target.dropped > 0) entry.lost_by_cause["no_file"] = target.dropped;
     if (reader.overrun() > 0) entry.lost_by_cause["overrun"] = reader.overrun();
     out->rings.push_back(std::move(entry));

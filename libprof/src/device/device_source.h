@@ -3,14 +3,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "device/device_session.h"
+#include "device/renderers.h"
 #include "drain/drain.h"
 #include "drain/ledger.h"
 #include "npuprof_records.h"
 #include "trace/manifest.h"
 #include "trace/record_file.h"
+#include "trace/sampling.h"
 
 namespace npuprof::device {
 
@@ -24,6 +27,8 @@ class DeviceSource final : public drain::Source {
   /// Sends ring @p ring to @p file (several rings may share one). Before the source is added. Both outlive
   /// Finish(). A ring without a file is read and dropped, and reported as lost with cause "no_file".
   void Route(unsigned ring, trace::RecordFile& file);
+  /// The same through a renderer; a ring may have several, each with its file.
+  void Route(unsigned ring, trace::RecordFile& file, std::shared_ptr<Renderer> renderer);
   /// Notes a bracket taken elsewhere (at start and stop). Any thread but only while the drain does not visit:
   /// before Add() or after Finish().
   void AddClock(const ClockBracket& bracket) { clocks_.push_back(bracket); }
@@ -37,15 +42,30 @@ class DeviceSource final : public drain::Source {
   void Describe(trace::Manifest::Device* out) const;
   /// Gap records beyond the 10,000 that Describe() lists; their losses are in the ring counts all the same.
   uint64_t gaps_not_kept() const { return gaps_not_kept_; }
+  /// Units of rendered files whose values were larger than the format can hold. After Finish().
+  uint64_t cut() const;
   const std::vector<ClockBracket>& clocks() const { return clocks_; }
 
  private:
+  struct Rendered {
+    std::shared_ptr<Renderer> renderer;
+    trace::RecordFile* file;
+    std::unique_ptr<drain::Ledger> units;  // where it is must not change
+    std::string pending;                   // a unit that found no room yet
+  };
   struct Target {
     trace::RecordFile* file = nullptr;
     drain::Ledger ledger;
     uint64_t dropped = 0;
+    std::vector<Rendered> rendered;
+    uint64_t taken = 0;  // records that were rendered
+    trace::IntervalMeter meter;
   };
   void MoveRing(unsigned ring, drain::Progress* progress);
+  static size_t Render(Target& target, const std::byte* data, size_t count, size_t size);
+  static bool Place(Target& target);
+  static uint64_t LostRendered(const Target& target);
+  void NoteSamples(unsigned ring, const std::byte* data, size_t count);
   void ReadEvents();
 
   DeviceSession& session_;

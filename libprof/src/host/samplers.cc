@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include "host/clock.h"
 
@@ -58,6 +61,48 @@ bool AppendCpuLines(std::string* out) {
   return end > 0;
 }
 
+// The lines of the cards, without the two of headings. They are those of the process's own network namespace.
+bool AppendCards(std::string* out) {
+  std::string text;
+  if (!AppendFile(AT_FDCWD, "/proc/self/net/dev", &text)) return false;
+  size_t begin = 0;
+  for (int heading = 0; heading < 2; ++heading) {
+    const size_t line = text.find('\n', begin);
+    if (line == std::string::npos) return false;
+    begin = line + 1;
+  }
+  out->append(text, begin);
+  return true;
+}
+
+uint64_t NumberAfter(const std::string& text, std::string_view key) {
+  const size_t at = text.find(key);
+  return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
+}
+
+// A line as iotop's batch mode prints it for one process; the first of a file tells when it begins.
+bool AppendDisk(uint64_t now_ns, SampleHistory* history, std::string* out) {
+  std::string io;
+  if (!AppendFile(AT_FDCWD, "/proc/self/io", &io)) return false;
+  const SampleHistory now{now_ns, NumberAfter(io, "\nread_bytes: "), NumberAfter(io, "\nwrite_bytes: ")};
+  const SampleHistory before = *history;
+  *history = now;
+  if (before.time_ns == 0) {
+    *out += "start_time " + std::to_string(now_ns) + '\n';
+    return true;
+  }
+  const double seconds = static_cast<double>(now_ns - before.time_ns) / 1e9;
+  const auto rate = [&](uint64_t bytes, uint64_t old) {
+    return seconds > 0 && bytes > old ? static_cast<double>(bytes - old) / 1024 / seconds : 0.0;
+  };
+  char line[160];
+  std::snprintf(line, sizeof(line), "%7d be/4 %-8u %10.2f K/s %10.2f K/s  0.00 %%  0.00 %% %.15s\n", getpid(),
+                geteuid(), rate(now.read_bytes, before.read_bytes),
+                rate(now.written_bytes, before.written_bytes), program_invocation_short_name);
+  *out += line;
+  return true;
+}
+
 }  // namespace
 
 const char* SampleFileName(Sample sample) {
@@ -70,11 +115,15 @@ const char* SampleFileName(Sample sample) {
       return "host_sys_cpu.data";
     case Sample::kSystemMemory:
       return "host_sys_mem.data";
+    case Sample::kProcessDisk:
+      return "host_disk.data";
+    case Sample::kNetwork:
+      return "host_network.data";
   }
   return "";
 }
 
-bool TakeSample(Sample sample, uint64_t now_ns, std::string* out) {
+bool TakeSample(Sample sample, uint64_t now_ns, SampleHistory* history, std::string* out) {
   const std::string time = std::to_string(now_ns);
   switch (sample) {
     case Sample::kProcessCpu:
@@ -93,18 +142,27 @@ bool TakeSample(Sample sample, uint64_t now_ns, std::string* out) {
       if (!AppendFile(AT_FDCWD, "/proc/meminfo", out)) return false;
       *out += '\n';
       return true;
+    case Sample::kProcessDisk:
+      return AppendDisk(now_ns, history, out);
+    case Sample::kNetwork:
+      *out += "time " + time + '\n';
+      return AppendCards(out);
   }
   return false;
 }
 
 Sampler::Sampler(drain::Collection& collection, const std::string& host_data, Sample sample,
                  std::chrono::nanoseconds period)
-    : sample_(sample), period_(period), file_(collection, {host_data, SampleFileName(sample)}) {}
+    : sample_(sample), period_(period), file_(collection, {host_data, SampleFileName(sample)}) {
+  meter_.Start(static_cast<uint64_t>(period.count()));
+}
 
 drain::Progress Sampler::Poll(const drain::Pass&) {
   text_.clear();
   // A sample that finds no room is not repeated later: it would no longer be of its moment.
-  if (!TakeSample(sample_, MonotonicRawNs(), &text_) ||
+  const uint64_t now = MonotonicRawNs();
+  meter_.Note(now);
+  if (!TakeSample(sample_, now, &history_, &text_) ||
       !file_.AppendUnit(text_.data(), text_.size(), &ledger_)) {
     ++dropped_;
   }
@@ -117,6 +175,7 @@ trace::Manifest::Kind Sampler::Describe() const {
   kind.kind.resize(kind.kind.find('.'));
   kind.lost = ledger_.lost + dropped_;
   kind.records = ledger_.accepted - ledger_.lost;
+  kind.sampling = meter_.Result();
   return kind;
 }
 

@@ -10,6 +10,7 @@
 #include "drain/ledger.h"
 #include "trace/manifest.h"
 #include "trace/record_file.h"
+#include "trace/sampling.h"
 
 namespace npuprof::host {
 
@@ -19,11 +20,19 @@ enum class Sample {
   kProcessMemory,  ///< host_mem.data: memory of this process
   kSystemCpu,      ///< host_sys_cpu.data: CPU time of the machine
   kSystemMemory,   ///< host_sys_mem.data: memory of the machine
+  kProcessDisk,    ///< host_disk.data: what this process reads from and writes to disks
+  kNetwork,        ///< host_network.data: traffic of the network cards that this process sees
 };
 const char* SampleFileName(Sample sample);
 
+/// What a sample before has to be known for.
+struct SampleHistory {
+  uint64_t time_ns = 0;  ///< 0: there was none
+  uint64_t read_bytes = 0, written_bytes = 0;
+};
+
 /// Appends the text of one sample taken at @p now_ns to @p out. @return false if /proc did not answer
-bool TakeSample(Sample sample, uint64_t now_ns, std::string* out);
+bool TakeSample(Sample sample, uint64_t now_ns, SampleHistory* history, std::string* out);
 
 /// Samples once per period on the drain thread, for as long as the collection lives.
 class Sampler final : public drain::Source {
@@ -45,6 +54,8 @@ class Sampler final : public drain::Source {
   trace::RecordFile file_;
   drain::Ledger ledger_;
   uint64_t dropped_ = 0;
+  SampleHistory history_;
+  trace::IntervalMeter meter_;
   std::string text_;
 };
 

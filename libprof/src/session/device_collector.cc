@@ -19,7 +19,9 @@ namespace {
 constexpr uint32_t kTaskLogSlots = 1u << 17;
 constexpr uint32_t kTaskPmuSlots = 1u << 16;
 constexpr uint32_t kTrackSlots = 1u << 14;
-constexpr uint32_t kMemorySlots = 1u << 14;
+constexpr uint32_t kUnitSlots = 1u << 14;
+// Links of both kinds share a file.
+constexpr const char* kTransferFile = "stars_soc_profile";
 // All rings of blocks together. Each core of 72 has 1024 slots then, and a core runs a block in microseconds.
 constexpr uint64_t kBlockRingBytes = 9u << 20;
 constexpr uint32_t kFewestBlockSlots = 64;
@@ -81,14 +83,15 @@ Status DeviceCollector::Begin() {
   description_.simulated = (query.device_flags & NPUPROF_DEVICE_SIMULATED) != 0;
   if (const Result result = chips::CheckDataTypes(query.chip, context_.plan.data_types); !result.ok())
     return Status::Fail(ErrorKind::kUnsupported, fmt::format("device {}: {}", id_, result.text));
-  context_.files.bandwidth.microseconds_per_tick =
-      query.clock_hz ? 1e6 / static_cast<double>(query.clock_hz) : 0;
+  context_.files.context.clock_hz = query.clock_hz;
+  context_.files.context.device = id_;
 
   if (Status status = context_.directory.AddDevice(id_); !status.ok()) return status;
   if (Status status = AddRings(); !status.ok()) return status;
   if (Status status = session_->Map(); !status.ok()) return status;
   source_ = std::make_shared<device::DeviceSource>(*session_);
   for (const auto& [ring, file] : routes_) source_->Route(ring, *file);
+  for (const auto& [ring, rendering] : renderings_) source_->Route(ring, *rendering.file, rendering.renderer);
   if (Status status = WriteMetadata(); !status.ok()) return status;
 
   context_.collection.Add(source_);
@@ -99,68 +102,146 @@ Status DeviceCollector::Begin() {
   return Status::Ok();
 }
 
-Status DeviceCollector::AddRing(npuprof_add_ring request, const char* kind, size_t file_record, bool stamp,
-                                trace::Converter convert) {
-  const char* channel = device::ChannelName(request.channel);
+Status DeviceCollector::AskForRing(npuprof_add_ring request, std::optional<unsigned>* ring) {
   if (!session_->Has(request.channel)) {
-    context_.messages.Add(
-        drain::Severity::kWarning,
-        fmt::format("device {} has no channel {}; its data are not collected", id_, channel));
+    context_.messages.Add(drain::Severity::kWarning,
+                          fmt::format("device {} has no channel {}; its data are not collected", id_,
+                                      device::ChannelName(request.channel)));
     return Status::Ok();
   }
-  unsigned ring = 0;
-  if (Status status = session_->AddRing(request, &ring); !status.ok()) return status;
+  unsigned index = 0;
+  if (Status status = session_->AddRing(request, &index); !status.ok()) return status;
+  *ring = index;
+  return Status::Ok();
+}
+
+// With a converter the ring's records differ from the file's.
+trace::RecordFile* DeviceCollector::File(const char* kind, size_t record, bool stamp,
+                                         trace::Converter convert, size_t ring_record) {
   std::lock_guard<std::mutex> lock(context_.files.mutex);
   auto& file = context_.files.by_name[kind];
   if (!file) {
     trace::RecordSpec spec;
     spec.directory = context_.directory.device_data(id_);
     spec.name = trace::DeviceFileName(kind, id_);
-    spec.record_size = file_record;
+    spec.record_size = record;
     spec.stamp_counter = stamp;
-    if (convert) {
-      spec.ring_record_size = sizeof(npuprof_rec_bandwidth);
-      spec.convert = convert;
-      spec.context = &context_.files.bandwidth;
-    }
+    spec.ring_record_size = ring_record;
+    spec.convert = convert;
+    spec.context = &context_.files.context;
     file = std::make_unique<trace::RecordFile>(context_.collection, std::move(spec));
   }
-  routes_[ring] = file.get();
+  return file.get();
+}
+
+Status DeviceCollector::AddRing(npuprof_add_ring request, const char* kind, size_t file_record, bool stamp,
+                                trace::Converter convert, size_t ring_record) {
+  std::optional<unsigned> ring;
+  if (Status status = AskForRing(request, &ring); !status.ok() || !ring) return status;
+  routes_[*ring] = File(kind, file_record, stamp, convert, ring_record);
+  return Status::Ok();
+}
+
+Status DeviceCollector::AddRendered(uint32_t channel, std::chrono::nanoseconds period,
+                                    std::initializer_list<RenderedFile> files) {
+  npuprof_add_ring request = device::MakeRing(channel, kUnitSlots);
+  request.period_ns = static_cast<uint64_t>(period.count());
+  std::optional<unsigned> ring;
+  if (Status status = AskForRing(request, &ring); !status.ok() || !ring) return status;
+  for (const RenderedFile& wanted : files) {
+    // One for each ring that goes into the file, as sums are of the ring.
+    auto& renderer = context_.files.renderers[fmt::format("{}.{}", wanted.kind, channel)];
+    if (!renderer) renderer = wanted.make({session_->query().clock_hz, request.period_ns}, id_);
+    renderings_.emplace(*ring, Rendering{File(wanted.kind, wanted.record, wanted.stamp), renderer});
+  }
   return Status::Ok();
 }
 
 Status DeviceCollector::AddRings() {
+  if (Status status = AddTaskRings(); !status.ok()) return status;
+  return AddUnitRings();
+}
+
+Status DeviceCollector::AddTaskRings() {
   const Plan& plan = context_.plan;
   auto slots = [&](uint32_t fallback) { return context_.task_slots ? context_.task_slots : fallback; };
   if (plan.tasks) {
     Status status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TASK_LOG, slots(kTaskLogSlots)), "stars_soc",
                             sizeof(npuprof_rec_task_log), true);
     if (!status.ok()) return status;
-    status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TS_TRACK, slots(kTrackSlots)), "ts_track",
-                     sizeof(npuprof_rec_ts_track), false);
+  }
+  if (plan.track) {
+    Status status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TS_TRACK, slots(kTrackSlots)), "ts_track",
+                            sizeof(npuprof_rec_ts_track), false);
     if (!status.ok()) return status;
   }
-  if (plan.counters) {
-    npuprof_add_ring request = device::MakeRing(NPUPROF_CHANNEL_TASK_PMU, slots(kTaskPmuSlots));
-    request.cube_event_count = static_cast<uint8_t>(plan.cube_events.size());
-    request.vector_event_count = static_cast<uint8_t>(plan.vector_events.size());
-    std::copy(plan.cube_events.begin(), plan.cube_events.end(), request.cube_events);
-    std::copy(plan.vector_events.begin(), plan.vector_events.end(), request.vector_events);
-    Status status = AddRing(request, kCounterFile, sizeof(npuprof_rec_task_pmu), true);
+  if (plan.aicpu) {
+    Status status = AddRing(device::MakeRing(NPUPROF_CHANNEL_AICPU, slots(kTrackSlots)), "aicpu",
+                            device::kAicpuFileRecord, false, device::ConvertAicpu, sizeof(npuprof_rec_aicpu));
     if (!status.ok()) return status;
-    if (status = AddBlockRings(); !status.ok()) return status;
   }
+  if (plan.l2) {
+    Status status = AddRing(device::MakeRing(NPUPROF_CHANNEL_SOC_PMU, slots(kTaskPmuSlots)), "socpmu",
+                            sizeof(npuprof_rec_soc_pmu), false);
+    if (!status.ok()) return status;
+  }
+  if (!plan.counters) return Status::Ok();
+  npuprof_add_ring request = device::MakeRing(NPUPROF_CHANNEL_TASK_PMU, slots(kTaskPmuSlots));
+  request.cube_event_count = static_cast<uint8_t>(plan.cube_events.size());
+  request.vector_event_count = static_cast<uint8_t>(plan.vector_events.size());
+  std::copy(plan.cube_events.begin(), plan.cube_events.end(), request.cube_events);
+  std::copy(plan.vector_events.begin(), plan.vector_events.end(), request.vector_events);
+  if (Status status = AddRing(request, kCounterFile, sizeof(npuprof_rec_task_pmu), true); !status.ok())
+    return status;
+  return AddBlockRings();
+}
+
+Status DeviceCollector::AddUnitRings() {
+  const Plan& plan = context_.plan;
   if (plan.memory_period.count() > 0) {
-    npuprof_add_ring request = device::MakeRing(NPUPROF_CHANNEL_HBM, kMemorySlots);
+    npuprof_add_ring request = device::MakeRing(NPUPROF_CHANNEL_HBM, kUnitSlots);
     request.period_ns = static_cast<uint64_t>(plan.memory_period.count());
-    Status status = AddRing(request, "hbm", device::kBandwidthFileRecord, false, device::ConvertHbm);
+    Status status = AddRing(request, "hbm", device::kBandwidthFileRecord, false, device::ConvertHbm,
+                            sizeof(npuprof_rec_bandwidth));
     if (!status.ok()) return status;
     request.channel = NPUPROF_CHANNEL_LLC;
     request.options = plan.llc_write ? 1 : 0;
-    status = AddRing(request, "llc", device::kBandwidthFileRecord, false, device::ConvertLlc);
+    status = AddRing(request, "llc", device::kBandwidthFileRecord, false, device::ConvertLlc,
+                     sizeof(npuprof_rec_bandwidth));
     if (!status.ok()) return status;
   }
-  return Status::Ok();
+  using device::SampleTimes;
+  using Made = std::shared_ptr<device::Renderer>;
+  if (plan.network_period.count() > 0) {
+    // The port of the device speaks RoCE, so both files are about the same bytes.
+    const auto network = [](const SampleTimes& times, uint32_t) -> Made {
+      return device::RenderNetwork(times);
+    };
+    Status status = AddRendered(NPUPROF_CHANNEL_NIC, plan.network_period,
+                                {{"nic", 0, false, network}, {"roce", 0, false, network}});
+    if (!status.ok()) return status;
+  }
+  if (plan.media_period.count() > 0) {
+    Status status = AddRendered(NPUPROF_CHANNEL_DVPP, plan.media_period,
+                                {{"dvpp", 0, false, [](const SampleTimes& times, uint32_t) -> Made {
+                                    return device::RenderMedia(times);
+                                  }}});
+    if (!status.ok()) return status;
+  }
+  if (plan.link_period.count() == 0) return Status::Ok();
+  Status status =
+      AddRendered(NPUPROF_CHANNEL_LINK, plan.link_period,
+                  {{"hccs", 0, false,
+                    [](const SampleTimes& times, uint32_t) -> Made { return device::RenderLink(times); }},
+                   {kTransferFile, device::kTransferFileRecord, true,
+                    [](const SampleTimes&, uint32_t) -> Made { return device::RenderLinkTransfer(); }}});
+  if (!status.ok()) return status;
+  return AddRendered(
+      NPUPROF_CHANNEL_PCIE, plan.link_period,
+      {{"pcie", device::kPcieFileRecord, false,
+        [](const SampleTimes& times, uint32_t device) -> Made { return device::RenderPcie(times, device); }},
+       {kTransferFile, device::kTransferFileRecord, true,
+        [](const SampleTimes&, uint32_t) -> Made { return device::RenderPcieTransfer(); }}});
 }
 
 // A task's record holds the main kind of core of a mixed kernel. Readers add up the other kind's block by block,
@@ -211,7 +292,8 @@ Status DeviceCollector::WriteMetadata() {
   const auto& directory = context_.directory;
   if (Status status = trace::WriteInfo(directory, context_.host, facts); !status.ok()) return status;
   if (Status status = trace::WriteSample(directory, context_.plan.sample, id_); !status.ok()) return status;
-  if (Status status = trace::WriteStartInfo(directory, trace::Instant::Now(), id_); !status.ok())
+  if (Status status = trace::WriteStartInfo(directory, context_.begin.Later(bracket.host_ns), id_);
+      !status.ok())
     return status;
   // Both logs are about the middle of the bracket.
   trace::HostStart host;
@@ -232,7 +314,7 @@ void DeviceCollector::Stop(std::chrono::nanoseconds patience) {
   device::ClockBracket bracket;
   const Status clock = session_->Clock(&bracket);
   if (!clock.ok()) complain(clock);
-  end_ = trace::Instant::Now();
+  end_ = context_.begin.Later(host::MonotonicRawNs());
   std::lock_guard<std::mutex> lock(mutex_);
   if (clock.ok()) description_.clock.push_back({bracket.host_ns, bracket.device, bracket.width_ns});
   description_.tasks.straddling_stop = control.straddling;
@@ -245,6 +327,14 @@ void DeviceCollector::Stop(std::chrono::nanoseconds patience) {
 }
 
 Status DeviceCollector::WriteEnd() const {
+  if (const uint64_t cut = source_->cut(); cut > 0) {
+    context_.messages.Add(
+        drain::Severity::kWarning,
+        fmt::format(
+            "device {}: {} samples of PCIe were faster than the {} bytes per second that pcie.data can hold; "
+            "{} has their bytes",
+            id_, cut, UINT32_MAX, kTransferFile));
+  }
   return trace::WriteEndInfo(context_.directory, end_, id_);
 }
 

@@ -3,15 +3,18 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
 #include "device/converters.h"
 #include "device/device_session.h"
 #include "device/device_source.h"
+#include "device/renderers.h"
 #include "drain/drain.h"
 #include "session/messages.h"
 #include "session/plan.h"
@@ -27,7 +30,8 @@ namespace npuprof {
 struct DeviceFiles {
   mutable std::mutex mutex;  ///< by_name: the drain thread reports on the files meanwhile
   std::map<std::string, std::unique_ptr<trace::RecordFile>> by_name;
-  device::BandwidthContext bandwidth;
+  device::DeviceContext context;
+  std::map<std::string, std::shared_ptr<device::Renderer>> renderers;  ///< their sums run on
 };
 
 /// One device in a session, from its opening to its closing. One control thread at a time, except Describe().
@@ -38,6 +42,7 @@ class DeviceCollector {
     const Plan& plan;
     const trace::ProfDirectory& directory;
     const trace::HostFacts& host;
+    trace::Instant begin;  ///< of the session
     drain::Collection& collection;
     Messages& messages;
     DeviceFiles& files;
@@ -74,8 +79,22 @@ class DeviceCollector {
   Status Begin();
   Status AddRings();
   Status AddBlockRings();
+  Status AddTaskRings();
+  Status AddUnitRings();
+  /// False, and a message, if the device lacks the channel; true with the index of the ring otherwise.
+  Status AskForRing(npuprof_add_ring request, std::optional<unsigned>* ring);
+  trace::RecordFile* File(const char* kind, size_t record, bool stamp, trace::Converter convert = nullptr,
+                          size_t ring_record = 0);
   Status AddRing(npuprof_add_ring request, const char* file, size_t file_record, bool stamp,
-                 trace::Converter convert = nullptr);
+                 trace::Converter convert = nullptr, size_t ring_record = 0);
+  struct RenderedFile {
+    const char* kind;
+    size_t record;  ///< 0: text
+    bool stamp;
+    std::shared_ptr<device::Renderer> (*make)(const device::SampleTimes& times, uint32_t device);
+  };
+  Status AddRendered(uint32_t channel, std::chrono::nanoseconds period,
+                     std::initializer_list<RenderedFile> files);
   Status WriteMetadata();
   trace::Manifest::Device DescribeLocked() const;
 
@@ -83,7 +102,12 @@ class DeviceCollector {
   const uint32_t id_;
   std::unique_ptr<device::DeviceSession> session_;
   std::shared_ptr<device::DeviceSource> source_;
+  struct Rendering {
+    trace::RecordFile* file;
+    std::shared_ptr<device::Renderer> renderer;
+  };
   std::map<unsigned, trace::RecordFile*> routes_;
+  std::multimap<unsigned, Rendering> renderings_;
   mutable std::mutex mutex_;  // description_ and closed_: the manifest is written while a device stops
   trace::Manifest::Device description_;  // what is known beside rings, gaps and clocks
   trace::Instant end_;

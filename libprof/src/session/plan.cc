@@ -10,6 +10,7 @@
 #include "base/environment.h"
 #include "metrics/metrics.h"
 #include "npuprof.h"
+#include "trace/container.h"
 
 namespace npuprof {
 namespace {
@@ -54,18 +55,22 @@ void PlanHost(const Settings& settings, Plan* plan) {
   const std::pair<int, std::pair<const char*, host::Sample>> possible[] = {
       {ACL_PROF_HOST_SYS, {"cpu", host::Sample::kProcessCpu}},
       {ACL_PROF_HOST_SYS, {"mem", host::Sample::kProcessMemory}},
+      {ACL_PROF_HOST_SYS, {"disk", host::Sample::kProcessDisk}},
+      {ACL_PROF_HOST_SYS, {"network", host::Sample::kNetwork}},
       {ACL_PROF_HOST_SYS_USAGE, {"cpu", host::Sample::kSystemCpu}},
       {ACL_PROF_HOST_SYS_USAGE, {"mem", host::Sample::kSystemMemory}},
   };
   for (const auto& [type, choice] : possible) {
     if (settings.Has(type, choice.first)) plan->samples.push_back(choice.second);
   }
-  for (const char* item : {"disk", "network", "osrt", "numa"}) {
+  for (const char* item : {"osrt", "numa"}) {
     if (settings.Has(ACL_PROF_HOST_SYS, item)) {
       plan->not_collected.push_back(fmt::format("ACL_PROF_HOST_SYS {} is not collected", item));
     }
   }
-  plan->host_period = Period(settings.Hz(ACL_PROF_HOST_SYS_USAGE_FREQ).value_or(kDefaultHostHz));
+  const uint32_t hz = settings.Hz(ACL_PROF_HOST_SYS_USAGE_FREQ).value_or(kDefaultHostHz);
+  plan->host_period = Period(hz);
+  if (settings.Has(ACL_PROF_HOST_SYS, "disk")) plan->sample.host_disk_hz = hz;
   plan->sample.host_sys_pid = static_cast<uint32_t>(getpid());
 }
 
@@ -81,28 +86,49 @@ void PlanMemory(const Settings& settings, Plan* plan) {
   plan->llc_write = mode == "write";
   plan->sample.llc = plan->llc_write ? "write" : "read";
   plan->sample.hbm_events = "read,write";
+  plan->not_collected.emplace_back(
+      "ACL_PROF_SYS_HARDWARE_MEM_FREQ: of HBM and the last-level cache; the chip has no DDR, and drivers "
+      "tell "
+      "neither memory of modules nor bandwidth levels");
 }
 
 // Named in the manifest rather than refused: existing programs ask for them on every device.
 void NoteWhatIsNotCollected(uint64_t data_types, const Settings& settings, Plan* plan) {
-  const std::pair<uint64_t, const char*> bits[] = {
-      {ACL_PROF_AICPU,
-       "ACL_PROF_AICPU: begin and end of AI CPU tasks are in the task log, their inner phases are not "
-       "collected"},
-      {ACL_PROF_L2CACHE, "ACL_PROF_L2CACHE: L2 cache events are not collected"},
-      {ACL_PROF_API_STATS,
-       "ACL_PROF_API_STATS: every call is collected instead of statistics made while running"},
-  };
-  for (const auto& [bit, text] : bits) {
-    if (data_types & bit) plan->not_collected.emplace_back(text);
+  if (data_types & ACL_PROF_API_STATS) {
+    plan->not_collected.emplace_back(
+        "ACL_PROF_API_STATS: every call is collected instead of statistics made while running");
   }
-  for (int type : {ACL_PROF_SYS_IO_FREQ, ACL_PROF_SYS_INTERCONNECTION_FREQ, ACL_PROF_DVPP_FREQ,
-                   ACL_PROF_SYS_MEM_SERVICEFLOW}) {
-    if (const auto text = settings.Text(type)) {
-      plan->not_collected.push_back(
-          fmt::format("{} '{}' is accepted but has no effect yet", Settings::Name(type), *text));
-    }
+  if (const auto text = settings.Text(ACL_PROF_SYS_MEM_SERVICEFLOW)) {
+    plan->not_collected.push_back(
+        fmt::format("{} '{}': drivers have no monitor of service flows; nothing is collected of them",
+                    Settings::Name(ACL_PROF_SYS_MEM_SERVICEFLOW), *text));
   }
+}
+
+void PlanUnits(const Settings& settings, bool container, Plan* plan) {
+  if (const auto hz = settings.Hz(ACL_PROF_SYS_INTERCONNECTION_FREQ)) plan->link_period = Period(*hz);
+  if (const auto hz = settings.Hz(ACL_PROF_DVPP_FREQ)) plan->media_period = Period(*hz);
+  const auto network = settings.Hz(ACL_PROF_SYS_IO_FREQ);
+  if (!network) return;
+  if (!container) {
+    plan->network_period = Period(*network);
+    return;
+  }
+  // As published: a container sees the network of nobody.
+  plan->not_collected.push_back(
+      "ACL_PROF_SYS_IO_FREQ: network data are not collected in a container; if this is none, set "
+      "NPUPROF_CONTAINER=no");
+}
+
+// Lines of 128 bytes of L2, in the order of struct npuprof_rec_soc_pmu.
+constexpr uint32_t kL2Events[] = {0xf6, 0xfb, 0xfc, 0xbf, 0x90, 0x91, 0x9c, 0x9d};
+
+void PlanL2(Plan* plan) {
+  plan->l2 = true;
+  plan->sample.l2_events.assign(std::begin(kL2Events), std::end(kL2Events));
+  std::string list;
+  for (uint32_t event : kL2Events) list += fmt::format("{}{:#x}", list.empty() ? "HA:" : ",", event);
+  plan->sample.npu_events = list;
 }
 
 }  // namespace
@@ -111,9 +137,14 @@ Result MakePlan(const Wanted& wanted, const Settings& settings, Plan* plan) {
   plan->data_types = wanted.data_types;
   plan->sample.level = LevelName(wanted.data_types);
   if (Result counters = PlanCounters(wanted, plan); !counters.ok()) return counters;
-  plan->tasks =
-      plan->counters ||
-      (wanted.data_types & (kTaskTimes | ACL_PROF_TRAINING_TRACE | ACL_PROF_AICPU | ACL_PROF_MSPROFTX)) != 0;
+  // Counters are of no use without the tasks that they belong to.
+  plan->tasks = plan->counters || (wanted.data_types & kTaskTimes) != 0;
+  plan->track = plan->tasks || (wanted.data_types & (ACL_PROF_TRAINING_TRACE | ACL_PROF_MSPROFTX)) != 0;
+  plan->aicpu = (wanted.data_types & ACL_PROF_AICPU) != 0;
+  if (wanted.data_types & ACL_PROF_L2CACHE) PlanL2(plan);
+  std::string complaint;
+  PlanUnits(settings, trace::InContainer(&complaint), plan);
+  if (!complaint.empty()) plan->not_collected.push_back(complaint);
   PlanMemory(settings, plan);
   PlanHost(settings, plan);
   NoteWhatIsNotCollected(wanted.data_types, settings, plan);

@@ -21,11 +21,17 @@ struct Plan {
   uint64_t data_types = 0;
 
   // Rings of every device.
-  bool tasks = false;     ///< task_log and ts_track
+  bool tasks = false;     ///< task_log
+  bool track = false;     ///< ts_track
+  bool aicpu = false;     ///< aicpu
+  bool l2 = false;        ///< soc_pmu
   bool counters = false;  ///< task_pmu, with the events below
   std::vector<uint16_t> cube_events, vector_events;
   std::chrono::nanoseconds memory_period{0};  ///< HBM and LLC; 0: off
   bool llc_write = false;
+  std::chrono::nanoseconds network_period{0};  ///< NIC; 0: off
+  std::chrono::nanoseconds link_period{0};     ///< links to other chips and to the host; 0: off
+  std::chrono::nanoseconds media_period{0};    ///< DVPP; 0: off
 
   // Samplers of the host.
   std::vector<host::Sample> samples;

@@ -218,7 +218,8 @@ Result Session::StartDevice(uint32_t id) {
   }
   std::unique_ptr<DeviceCollector> collector;
   const Status status = DeviceCollector::Start(
-      {backend_, plan_, directory_, host_, *collection_, messages_, *files, task_slots_}, id, &collector);
+      {backend_, plan_, directory_, host_, begin_, *collection_, messages_, *files, task_slots_}, id,
+      &collector);
   if (!status.ok()) {
     messages_.Add(drain::Severity::kError, status.text);
     return Result::Fail(code::kFailure, status.text);
@@ -294,7 +295,7 @@ Result Session::Stop() {
   }
   host::QueueSet::Process().Close();
   host_open_ = false;
-  const trace::Instant end = trace::Instant::Now();
+  const trace::Instant end = begin_.Later(host::MonotonicRawNs());
 
   Result result = Result::Ok();
   auto check = [&](const Status& status) {

@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "trace/cgroup.h"
 #include "trace/metadata.h"
 
 namespace npuprof::trace {
@@ -57,10 +60,18 @@ HostFacts HostFacts::Probe() {
   }
   facts.pid = static_cast<uint32_t>(getpid());
   facts.process_name = FirstLine("/proc/self/comm");
+  // Images of containers often lack a number of their own.
   facts.host_uid = FirstLine("/etc/machine-id");
+  if (facts.host_uid.empty()) facts.host_uid = FirstLine("/proc/sys/kernel/random/boot_id");
+  if (const char* job = std::getenv("NPUPROF_JOB"); job && *job) facts.job_info = job;
   facts.up_time = FirstLine("/proc/uptime");
   std::istringstream(Field("/proc/meminfo", "MemTotal")) >> facts.memory_kb;
   facts.cpus = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  // What the process may use is what its use is compared with.
+  const CgroupLimits limits = CgroupLimits::Read();
+  if (limits.memory_bytes) facts.memory_kb = std::min(facts.memory_kb, *limits.memory_bytes / 1024);
+  if (limits.cpus)
+    facts.cpus = std::clamp(static_cast<uint32_t>(std::min(std::ceil(*limits.cpus), 1e6)), 1u, facts.cpus);
   facts.clock_ticks = static_cast<uint32_t>(std::max(1L, sysconf(_SC_CLK_TCK)));
   facts.cpu_name = Field("/proc/cpuinfo", "model name");
   if (facts.cpu_name.empty()) facts.cpu_name = facts.hwtype;

@@ -18,10 +18,21 @@ Json Counts(const std::map<std::string, uint64_t>& counts) {
   return json;
 }
 
+// Only where there is a period.
+void AddSampling(const Manifest::Sampling& sampling, Json* json) {
+  if (sampling.period_ns == 0) return;
+  (*json)["sampling"] = {{"period_ns", sampling.period_ns},
+                         {"samples", sampling.samples},
+                         {"mean_ns", sampling.mean_ns},
+                         {"worst_error_ns", sampling.worst_error_ns}};
+}
+
 Json ToJson(const Manifest::Ring& ring) {
-  return {{"ring", ring.ring}, {"channel", ring.channel}, {"core_kind", ring.core_kind},
-          {"core", ring.core}, {"slots", ring.slots},     {"records", ring.records},
-          {"kept", ring.kept}, {"lost", ring.lost},       {"lost_by_cause", Counts(ring.lost_by_cause)}};
+  Json json = {{"ring", ring.ring}, {"channel", ring.channel}, {"core_kind", ring.core_kind},
+               {"core", ring.core}, {"slots", ring.slots},     {"records", ring.records},
+               {"kept", ring.kept}, {"lost", ring.lost},       {"lost_by_cause", Counts(ring.lost_by_cause)}};
+  AddSampling(ring.sampling, &json);
+  return json;
 }
 
 Json ToJson(const Manifest::Gap& gap) {
@@ -64,6 +75,7 @@ Json ToJson(const Manifest::Host& host) {
   Json kinds = Json::array();
   for (const auto& kind : host.kinds) {
     kinds.push_back({{"kind", kind.kind}, {"records", kind.records}, {"lost", kind.lost}});
+    AddSampling(kind.sampling, &kinds.back());
   }
   Json losses = Json::array();
   for (const auto& loss : host.losses) {

@@ -40,12 +40,21 @@ struct Manifest {
       uint64_t complete_from_monotonic_raw_ns = 0;
     } aged;
   };
+  /// How well the asked period was kept.
+  struct Sampling {
+    uint64_t period_ns = 0;  ///< as asked for
+    uint64_t samples = 0;
+    uint64_t mean_ns =
+        0;  ///< mean of the intervals between samples, the last one aside, which Stop cuts short
+    uint64_t worst_error_ns = 0;  ///< largest distance of an interval from the period
+  };
   struct Ring {
     uint32_t ring = 0;
     std::string channel, core_kind = "none";
     uint32_t core = 0xffff, slots = 0;
     uint64_t records = 0, kept = 0, lost = 0;  ///< records = kept + lost
     std::map<std::string, uint64_t> lost_by_cause;
+    Sampling sampling{};  ///< of rings that are sampled; else its period is 0
   };
   struct Gap {
     uint32_t ring = 0;
@@ -77,6 +86,7 @@ struct Manifest {
   struct Kind {
     std::string kind;
     uint64_t records = 0, lost = 0;
+    Sampling sampling{};  ///< of kinds that are sampled
   };
   struct HostLoss {
     uint32_t thread = 0;

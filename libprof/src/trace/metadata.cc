@@ -172,9 +172,14 @@ Instant Instant::Now() {
     const uint64_t after = Read(CLOCK_MONOTONIC_RAW);
     if (after - before >= width) continue;
     width = after - before;
-    best = {wall / 1000, before + width / 2};
+    best = {wall / 1000, before + width / 2 - wall % 1000};
   }
   return best;
+}
+
+Instant Instant::Later(uint64_t raw_ns) const {
+  const uint64_t us = raw_ns > monotonic_raw_ns ? (raw_ns - monotonic_raw_ns) / 1000 : 0;
+  return {realtime_us + us, monotonic_raw_ns + us * 1000};
 }
 
 Status WriteStartInfo(const ProfDirectory& directory, const Instant& begin, std::optional<uint32_t> device) {

@@ -76,8 +76,12 @@ Status WriteSample(const ProfDirectory& directory, const SampleFacts& sample, st
 struct Instant {
   uint64_t realtime_us = 0;
   uint64_t monotonic_raw_ns = 0;
-  /// Now, both clocks read back to back, the tightest of five.
+  /// Now, both clocks read back to back, the tightest of five. Both values are of the beginning of a microsecond of the
+  /// wall clock, so that their difference is exact.
   static Instant Now();
+  /// The instant of @p raw_ns, not before this one, by the wall clock as it stood at this one: whatever steps the wall
+  /// clock makes meanwhile, times of all directories of a run can be compared.
+  Instant Later(uint64_t raw_ns) const;
 };
 
 /// start_info[.N] and end_info[.N].

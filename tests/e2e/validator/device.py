@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 
 from . import layout
 from .intervals import Intervals
+from .units import UnitCheck
 
 _SOC = struct.Struct("<HHHHQHHHH40x")
 _PMU = struct.Struct("<HHHH8xHHHH8xQ8x8QQQ")
@@ -30,10 +31,12 @@ class DeviceCheck:
         self._pmu()
         self._profile()
         self._others()
+        UnitCheck(self, self.meta.sample).run()
         self._tracked()
         self.report.counts["devices"][str(self.device)] = dict(self.count)
 
-    def _blobs(self, kind, size):
+    def blobs(self, kind, size):
+        """Slices of a kind of file as (path, whole records)."""
         for f in self.part.kind(kind):
             for path, blob in f.blobs():
                 yield self.tree.relative(path), blob[:len(blob) - len(blob) % size]
@@ -62,7 +65,7 @@ class DeviceCheck:
     def _soc(self):
         open_, last = defaultdict(list), None
         where = f"{self.part.name}/data/stars_soc"
-        for where, blob in self._blobs("stars_soc.data", _SOC.size):
+        for where, blob in self.blobs("stars_soc.data", _SOC.size):
             for head, magic, stream, task, clock, _, context, _, _ in _SOC.iter_unpack(blob):
                 self.count["stars_soc"] += 1
                 if magic != layout.STARS_MAGIC:
@@ -108,7 +111,7 @@ class DeviceCheck:
 
     def _ts_track(self):
         flips = defaultdict(list)
-        for where, blob in self._blobs("ts_track.data", _TS.size):
+        for where, blob in self.blobs("ts_track.data", _TS.size):
             for tag, _, _, clock, stream, number, _, task in _TS.iter_unpack(blob):
                 self.count["ts_track"] += 1
                 if tag not in layout.TS_TAGS:
@@ -149,14 +152,14 @@ class DeviceCheck:
 
     def _pmu(self):
         if self.meta.mode() == "sample-based":
-            for where, blob in self._blobs("ffts_profile.data", _SAMPLE.size):
+            for where, blob in self.blobs("ffts_profile.data", _SAMPLE.size):
                 for record in _SAMPLE.iter_unpack(blob):
                     self.count["core_samples"] += 1
                     if record[0] == 0:
                         self.report.add("stars-record", where, "a sample has mode 0, which ends the file")
             return
         values, where = Counter(), f"{self.part.name}/data/ffts_profile"
-        for where, blob in self._blobs("ffts_profile.data", _PMU.size):
+        for where, blob in self.blobs("ffts_profile.data", _PMU.size):
             for record in _PMU.iter_unpack(blob):
                 head, stream, task, begin, end = record[0], record[2], record[3], record[-2], record[-1]
                 function = head & 63
@@ -187,7 +190,7 @@ class DeviceCheck:
 
     def _profile(self):
         last = None
-        for where, blob in self._blobs("stars_soc_profile.data", 64):
+        for where, blob in self.blobs("stars_soc_profile.data", 64):
             for head, magic, clock in struct.iter_unpack("<HH4xQ48x", blob):
                 self.count["stars_soc_profile"] += 1
                 if magic != layout.STARS_MAGIC:
@@ -199,24 +202,23 @@ class DeviceCheck:
                 self._clock(where, clock)
 
     def _others(self):
-        for where, blob in self._blobs("aicpu.data", 256):
+        for where, blob in self.blobs("aicpu.data", 256):
             for magic, level in struct.iter_unpack("<HH252x", blob):
                 self.count["aicpu"] += 1
                 if magic != layout.HOST_MAGIC:
                     self.report.add("host-magic", where, f"a record begins with {magic:#06x}, must be 0x5a5a")
                 elif level != 6000:
                     self.report.add("host-level", where, f"a record has level {level}, must be 6000")
-        for where, blob in self._blobs("lpmFreqConv.data", 888):
+        for where, blob in self.blobs("lpmFreqConv.data", 888):
             for count, kind in struct.iter_unpack("<II880x", blob):
                 self.count["lpm"] += 1
                 if count > 55:
                     self.report.add("host-payload", where, f"a record tells of {count} frequencies, at most 55 fit")
                 if kind != 0:
                     self.report.add("stars-record", where, f"a record has type {kind}, must be 0 (frequency)")
-        for kind in ("hbm.data", "llc.data", "npu_mem.data", "npu_mem.app", "npu_module_mem.data", "pcie.data",
-                     "qos.data", "socpmu.data"):
+        for kind in ("npu_mem.data", "npu_mem.app", "npu_module_mem.data", "qos.data"):
             size = layout.DEVICE_RECORDS[kind]
-            records = sum(len(blob) // size for _, blob in self._blobs(kind, size))
+            records = sum(len(blob) // size for _, blob in self.blobs(kind, size))
             if records:
                 self.count[kind] = records
 

@@ -38,6 +38,8 @@ RULES = {
     "ids": "device ids in records name a device of the directory",
     "precision": "values stay below 2^53",
     "clock-range": "record times lie inside the collection",
+    "unit-sample": "samples of shared units have the published form, and what runs on never falls",
+    "unit-gate": "settings without which samples of shared units are dropped",
     "host-sample": "host sample lines have the published form",
 }
 

@@ -25,8 +25,9 @@ class Port:
     HEADER = struct.Struct("<IHHIi")
     TASK = struct.Struct("<HH4BIIIHHI4xQQQQQQ14QII")
     TOTALS = ("submitted started ended aborted kernels_ended aicpu_ended marks blocks0 blocks1 cycles0 cycles1 task_cycles "
-              "macs vector_ops hbm_read hbm_written nic_received nic_sent recorded_started recorded_ended straddled_open "
-              "fifo0 fifo1 fifo2 fifo3 fifo_lost0 fifo_lost1 fifo_lost2 fifo_lost3 queue_written queue_dropped "
+              "macs vector_ops hbm_read hbm_written nic_received nic_sent link_received link_sent "
+              "pcie_received pcie_sent l2_hits l2_misses dvpp_frames recorded_started recorded_ended straddled_open "
+              "fifo0 fifo1 fifo2 fifo3 fifo4 fifo_lost0 fifo_lost1 fifo_lost2 fifo_lost3 fifo_lost4 queue_written queue_dropped "
               "reg_reads reg_writes").split()
     HELLO, INFO, TIME, SUBMIT, GET_TOTALS, EVENT_TOTAL, STATS, RESET, REMOVE, INSERT, FAULT = range(1, 12)
 

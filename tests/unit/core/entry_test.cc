@@ -100,6 +100,21 @@ TEST_F(Entry, TrackAndAicpu) {
   EXPECT_EQ(npc_entry_clock(words), 1003u);
 }
 
+TEST_F(Entry, L2EventsOfATask) {
+  words[0] = Word0(REFNPU_ENTRY_SOC, NPUPROF_SQE_AIV, 3, 4);
+  EXPECT_EQ(npc_entry_words(words[0]), 10u);
+  npuprof_rec_soc_pmu record;
+  std::memset(&record, 0xee, sizeof record);
+  ASSERT_EQ(npc_entry_record(&record, NPUPROF_CHANNEL_SOC_PMU, words, &context), 0);
+  EXPECT_EQ(record.reserved, 0u);
+  EXPECT_EQ(record.task_type, NPUPROF_SQE_AIV);
+  EXPECT_EQ(record.stream_id, 3);
+  EXPECT_EQ(record.task_id, 4);
+  EXPECT_EQ(record.data_type, NPUPROF_SOC_L2);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(record.counters[i], words[2 + i]);
+  EXPECT_EQ(npc_entry_clock(words), words[1]);
+}
+
 TEST_F(Entry, ForeignEntriesAreRefused) {
   npuprof_rec_task_log record;
   std::memset(&record, 0xee, sizeof record);
@@ -108,7 +123,7 @@ TEST_F(Entry, ForeignEntriesAreRefused) {
     words[0] = Word0(type, 0, 0, 0);
     if (type >= REFNPU_ENTRY_START && type <= REFNPU_ENTRY_SUB_END) continue;
     EXPECT_EQ(npc_entry_record(&record, NPUPROF_CHANNEL_TASK_LOG, words, &context), -EINVAL) << type;
-    if (type == 0 || type > REFNPU_ENTRY_BLOCK) {
+    if (type == 0 || type > REFNPU_ENTRY_SOC) {
       EXPECT_EQ(npc_entry_words(words[0]), 0u) << type;
     }
   }

@@ -274,6 +274,9 @@ TEST(Channels, RecordSizesAreThoseOfTheHeader) {
   for (uint32_t channel = NPUPROF_CHANNEL_HBM; channel <= NPUPROF_CHANNEL_L2; ++channel)
     EXPECT_EQ(npc_record_size(channel), 32u);
   EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_AICPU), 64u);
+  EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_LINK), 32u);
+  EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_PCIE), 32u);
+  EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_SOC_PMU), 80u);
   EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_COUNT), 0u);
   EXPECT_FALSE(npc_channel_per_core(0xffffffff));
   EXPECT_FALSE(npc_channel_sampled(0xffffffff));

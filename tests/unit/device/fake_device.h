@@ -81,7 +81,8 @@ class FakeFile final : public DeviceFile {
       static_cast<npuprof_query*>(argument)->size = size;
     } else if (request == NPUPROF_IOC_ADD_RING) {
       auto& ring = *static_cast<npuprof_add_ring*>(argument);
-      const uint32_t sizes[NPUPROF_CHANNEL_COUNT] = {64, 64, 128, 40, 128, 96, 32, 32, 32, 32, 32, 64};
+      const uint32_t sizes[NPUPROF_CHANNEL_COUNT] = {64, 64, 128, 40, 128, 96, 32, 32,
+                                                     32, 32, 32,  64, 32,  32, 80};
       ring.ring = static_cast<uint32_t>(device_->control.size());
       ring.record_size = sizes[ring.channel];
       device_->Grow(ring.channel, ring.slots, ring.record_size, ring.core, ring.core_kind);

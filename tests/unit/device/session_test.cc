@@ -124,14 +124,15 @@ TEST_F(SessionTest, RingsReachTheirFilesAndEveryRecordIsAccountedFor) {
   auto collection = drain.Open(drain::Options{}, nullptr, nullptr);
   auto log_file = File(*collection, "stars_soc.data.3", 64);
   auto block_file = File(*collection, "ffts_profile.data.3", 128);
-  const BandwidthContext clock{0.02};
+  DeviceContext context;
+  context.clock_hz = 50'000'000;
   trace::RecordSpec spec;
   spec.directory = dir_.path();
   spec.name = "hbm.data.3";
   spec.record_size = kBandwidthFileRecord;
   spec.ring_record_size = sizeof(npuprof_rec_bandwidth);
   spec.convert = ConvertHbm;
-  spec.context = &clock;
+  spec.context = &context;
   auto hbm_file = std::make_shared<trace::RecordFile>(*collection, spec);
   auto source = std::make_shared<DeviceSource>(*session_);
   source->Route(log, *log_file);

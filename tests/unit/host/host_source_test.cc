@@ -224,12 +224,29 @@ TEST_F(HostSourceTest, ManyThreadsLoseNothingAndEachKeepsItsOrder) {
   EXPECT_EQ(total + refused, kThreads * kEach);
 }
 
+TEST_F(HostSourceTest, DiskSamplesAreRatesBetweenTwoMoments) {
+  SampleHistory history;
+  std::string first, second;
+  ASSERT_TRUE(TakeSample(Sample::kProcessDisk, 1'000'000'000, &history, &first));
+  EXPECT_EQ(first, "start_time 1000000000\n");
+  history.time_ns = 500'000'000;
+  ASSERT_TRUE(TakeSample(Sample::kProcessDisk, 1'000'000'000, &history, &second));
+  EXPECT_TRUE(std::regex_match(
+      second, std::regex(" *" + std::to_string(getpid()) +
+                         " be/4 [0-9]+ +[0-9]+\\.[0-9]{2} K/s +[0-9]+\\.[0-9]{2} K/s .* % .* % .+\n")))
+      << second;
+  EXPECT_EQ(history.time_ns, 1'000'000'000u);
+}
+
 TEST_F(HostSourceTest, SamplersWriteTheLinesOfProcWithTheirTime) {
-  std::string cpu, memory, system_cpu, system_memory;
-  ASSERT_TRUE(TakeSample(Sample::kProcessCpu, 123, &cpu));
-  ASSERT_TRUE(TakeSample(Sample::kProcessMemory, 123, &memory));
-  ASSERT_TRUE(TakeSample(Sample::kSystemCpu, 123, &system_cpu));
-  ASSERT_TRUE(TakeSample(Sample::kSystemMemory, 123, &system_memory));
+  std::string cpu, memory, system_cpu, system_memory, network;
+  SampleHistory history;
+  ASSERT_TRUE(TakeSample(Sample::kProcessCpu, 123, &history, &cpu));
+  ASSERT_TRUE(TakeSample(Sample::kProcessMemory, 123, &history, &memory));
+  ASSERT_TRUE(TakeSample(Sample::kSystemCpu, 123, &history, &system_cpu));
+  ASSERT_TRUE(TakeSample(Sample::kSystemMemory, 123, &history, &system_memory));
+  ASSERT_TRUE(TakeSample(Sample::kNetwork, 123, &history, &network));
+  EXPECT_TRUE(std::regex_match(network, std::regex("time 123\n( *[^ :]+:( +[0-9]+){16} *\n)*"))) << network;
   EXPECT_TRUE(
       std::regex_search(cpu, std::regex("^time 123\n[0-9.]+ [0-9.]+\n" + std::to_string(getpid()) + " \\(")));
   EXPECT_EQ(cpu.back(), '\n');
@@ -244,6 +261,8 @@ TEST_F(HostSourceTest, SamplersWriteTheLinesOfProcWithTheirTime) {
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
   const Status status = collection_->Finish(std::chrono::seconds(20));
   ASSERT_TRUE(status.ok()) << status.text;
+  EXPECT_EQ(sampler->Describe().sampling.period_ns, 5'000'000u);
+  EXPECT_EQ(sampler->Describe().sampling.samples, sampler->Describe().records);
   const std::string lines = Slice("host_mem.data");
   const auto count = static_cast<uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
   EXPECT_GE(count, 2u);

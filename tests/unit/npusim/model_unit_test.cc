@@ -93,6 +93,75 @@ TEST(ModelUnit, NetworkAndMediaEnginesCountTheirTasks) {
   EXPECT_EQ(Sum(dvpp, 0, 1), 3004u);
 }
 
+TEST(ModelUnit, LinksCountTheCopiesThatCrossThem) {
+  Device d;
+  const struct {
+    npusim_copy copy;
+    uint64_t bytes;
+  } copies[] = {{NPUSIM_COPY_FROM_HOST, 1000},
+                {NPUSIM_COPY_TO_HOST, 200},
+                {NPUSIM_COPY_FROM_PEER, 30},
+                {NPUSIM_COPY_TO_PEER, 4},
+                {NPUSIM_COPY_LOCAL, 555'555}};
+  for (const auto& c : copies) {
+    npusim_task copy =
+        Task(c.copy == NPUSIM_COPY_FROM_HOST || c.copy == NPUSIM_COPY_TO_HOST ? NPUSIM_TASK_PCIE_DMA
+                                                                              : NPUSIM_TASK_SDMA,
+             1);
+    copy.copy = static_cast<uint8_t>(c.copy);
+    copy.work.copy_bytes = c.bytes;
+    d.Submit(copy);
+  }
+  d.Finish();
+  EXPECT_EQ(Latch(d, REFNPU_UNIT_PCIE), (std::vector<uint64_t>{1000, 200}));
+  EXPECT_EQ(Latch(d, REFNPU_UNIT_LINK), (std::vector<uint64_t>{30, 4}));
+  EXPECT_EQ(Latch(d, REFNPU_UNIT_NIC), (std::vector<uint64_t>{0, 0}));
+  EXPECT_EQ(d.Totals().pcie_bytes[0], 1000u);
+  EXPECT_EQ(d.Totals().pcie_bytes[1], 200u);
+  EXPECT_EQ(d.Totals().link_bytes[0], 30u);
+  EXPECT_EQ(d.Totals().link_bytes[1], 4u);
+}
+
+TEST(ModelUnit, EachKernelTellsItsLinesOfL2OnBothPaths) {
+  for (const bool queue : {true, false}) {
+    Device d(Defaults(), 1 << 20);
+    if (queue) {
+      d.AddQueue(0, NPUPROF_CHANNEL_SOC_PMU, 0, 0x1000, 64, 64, 0);
+    } else {
+      d.W32(REFNPU_FIFO(REFNPU_FIFO_SOC, REFNPU_FIFO_CTRL), REFNPU_FIFO_ENABLE);
+    }
+    d.W32(REFNPU_TRACE_ENABLE, REFNPU_TRACE_SOC);
+    EXPECT_EQ(d.R32(REFNPU_TRACE_ENABLE), REFNPU_TRACE_SOC);
+    d.W32(REFNPU_TRACE_WINDOW, 1);
+    npusim_task t = Task(NPUSIM_TASK_VECTOR, 1, 8);
+    t.work.read_bytes = 128 * 1000;
+    t.work.write_bytes = 128 * 300;
+    t.work.l2_hit_ppm = 250'000;
+    for (uint16_t i = 0; i < 3; ++i) {
+      t.task_id = i;
+      d.Submit(t);
+    }
+    d.Finish();
+    const uint64_t expected[8] = {1300, 1000, 300, 975, 250, 75, 975, 225};
+    if (queue) {
+      const auto records = d.Records<npuprof_rec_soc_pmu>(0x1000, 3);
+      for (uint16_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(records[i].task_id, i);
+        EXPECT_EQ(records[i].task_type, NPUPROF_SQE_AIV);
+        EXPECT_EQ(records[i].data_type, NPUPROF_SOC_L2);
+        for (int k = 0; k < 8; ++k) EXPECT_EQ(records[i].counters[k], expected[k]) << k;
+      }
+    } else {
+      EXPECT_EQ(d.R32(REFNPU_FIFO(REFNPU_FIFO_SOC, REFNPU_FIFO_COUNT)), 3u);
+      EXPECT_EQ(REFNPU_W0_TYPE(d.R64(REFNPU_FIFO(REFNPU_FIFO_SOC, REFNPU_FIFO_DATA(0)))), REFNPU_ENTRY_SOC);
+      for (int k = 0; k < 8; ++k)
+        EXPECT_EQ(d.R64(REFNPU_FIFO(REFNPU_FIFO_SOC, REFNPU_FIFO_DATA(2 + k))), expected[k]) << k;
+    }
+    EXPECT_EQ(d.Totals().l2_lines[0], 3 * 325u);
+    EXPECT_EQ(d.Totals().l2_lines[1], 3 * 975u);
+  }
+}
+
 TEST(ModelUnit, QueueSamplesAreDifferencesThatSumToTheTotals) {
   Device d(Defaults(), 1 << 20);
   npusim_task t = Task(NPUSIM_TASK_VECTOR, 1, 48);

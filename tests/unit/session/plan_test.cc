@@ -22,8 +22,8 @@ TEST(Plan, TaskTimesNeedTheTaskRingsAndCountersTheirEvents) {
   EXPECT_FALSE(plan.tasks);
   EXPECT_FALSE(plan.counters);
   plan = MustPlan(ACL_PROF_TASK_TIME_L0, ACL_AICORE_PIPE_UTILIZATION);
-  EXPECT_TRUE(plan.tasks);
-  EXPECT_FALSE(plan.counters);
+  EXPECT_TRUE(plan.tasks && plan.track);
+  EXPECT_FALSE(plan.counters || plan.aicpu || plan.l2);
   plan = MustPlan(ACL_PROF_AICORE_METRICS, ACL_AICORE_PIPE_UTILIZATION);
   EXPECT_TRUE(plan.tasks);
   EXPECT_TRUE(plan.counters);
@@ -58,20 +58,30 @@ TEST(Plan, SettingsChooseSamplersAndTheRestIsNamed) {
   Settings settings;
   ASSERT_TRUE(settings.Set(ACL_PROF_SYS_HARDWARE_MEM_FREQ, "50").ok());
   ASSERT_TRUE(settings.Set(ACL_PROF_LLC_MODE, "write").ok());
-  ASSERT_TRUE(settings.Set(ACL_PROF_HOST_SYS, "mem,cpu,disk").ok());
+  ASSERT_TRUE(settings.Set(ACL_PROF_HOST_SYS, "mem,cpu,disk,numa").ok());
   ASSERT_TRUE(settings.Set(ACL_PROF_HOST_SYS_USAGE_FREQ, "10").ok());
   ASSERT_TRUE(settings.Set(ACL_PROF_DVPP_FREQ, "10").ok());
   ASSERT_TRUE(settings.Set(ACL_PROF_STORAGE_LIMIT, "200MB").ok());
+  ASSERT_TRUE(settings.Set(ACL_PROF_SYS_MEM_SERVICEFLOW, "any").ok());
+  ASSERT_TRUE(settings.Set(ACL_PROF_SYS_INTERCONNECTION_FREQ, "50").ok());
   const Plan plan = MustPlan(ACL_PROF_L2CACHE, 255, settings);
   EXPECT_EQ(plan.memory_period, std::chrono::milliseconds(20));
   EXPECT_TRUE(plan.llc_write);
   EXPECT_EQ(plan.sample.llc, "write");
   EXPECT_EQ(plan.sample.hbm_events, "read,write");
-  EXPECT_EQ(plan.samples, (std::vector{host::Sample::kProcessCpu, host::Sample::kProcessMemory}));
+  EXPECT_EQ(plan.samples, (std::vector{host::Sample::kProcessCpu, host::Sample::kProcessMemory,
+                                       host::Sample::kProcessDisk}));
+  EXPECT_EQ(plan.sample.host_disk_hz, 10u);
+  EXPECT_EQ(plan.media_period, std::chrono::milliseconds(100));
+  EXPECT_EQ(plan.link_period, std::chrono::milliseconds(20));
+  EXPECT_EQ(plan.network_period.count(), 0);
+  EXPECT_TRUE(plan.l2);
+  EXPECT_EQ(plan.sample.npu_events, "HA:0xf6,0xfb,0xfc,0xbf,0x90,0x91,0x9c,0x9d");
+  EXPECT_EQ(plan.sample.l2_events.size(), 8u);
   EXPECT_EQ(plan.host_period, std::chrono::milliseconds(100));
   std::string named;
   for (const auto& text : plan.not_collected) named += text + '\n';
-  for (const char* wanted : {"disk", "ACL_PROF_DVPP_FREQ", "ACL_PROF_L2CACHE"}) {
+  for (const char* wanted : {"numa", "no DDR", "service flows"}) {
     EXPECT_NE(named.find(wanted), std::string::npos) << wanted << " is not in:\n" << named;
   }
   EXPECT_TRUE(MustPlan(ACL_PROF_TASK_TIME, 255).not_collected.empty());
@@ -94,6 +104,58 @@ TEST(Plan, StorageLimitIsTheSmallerOfSettingAndEnvironment) {
             std::vector<std::string>{"NPUPROF_STORAGE_MB is \"15\"; allowed is a whole number from 16 to "
                                      "4294967296; taken is 200"});
   unsetenv("NPUPROF_STORAGE_MB");
+}
+
+TEST(Plan, EachDataTypeTurnsOnItsRingsAndNoOthers) {
+  struct Row {
+    uint64_t types;
+    bool tasks, track, aicpu, l2;
+  };
+  const Row rows[] = {{ACL_PROF_ACL_API, false, false, false, false},
+                      {ACL_PROF_TASK_TIME, true, true, false, false},
+                      {ACL_PROF_AICPU, false, false, true, false},
+                      {ACL_PROF_L2CACHE, false, false, false, true},
+                      {ACL_PROF_HCCL_TRACE, false, false, false, false},
+                      {ACL_PROF_TRAINING_TRACE, false, true, false, false},
+                      {ACL_PROF_MSPROFTX, false, true, false, false},
+                      {ACL_PROF_RUNTIME_API, false, false, false, false},
+                      {ACL_PROF_TASK_TIME_L0, true, true, false, false},
+                      {ACL_PROF_TASK_MEMORY, false, false, false, false},
+                      {ACL_PROF_OP_ATTR, true, true, false, false},
+                      {ACL_PROF_API_STATS | ACL_PROF_TASK_TIME, false, false, false, false}};
+  for (const Row& row : rows) {
+    const Plan plan = MustPlan(row.types, ACL_AICORE_PIPE_UTILIZATION);
+    EXPECT_EQ(plan.tasks, row.tasks) << Hex(row.types);
+    EXPECT_EQ(plan.track, row.track) << Hex(row.types);
+    EXPECT_EQ(plan.aicpu, row.aicpu) << Hex(row.types);
+    EXPECT_EQ(plan.l2, row.l2) << Hex(row.types);
+    EXPECT_FALSE(plan.counters) << Hex(row.types);
+    EXPECT_EQ(plan.memory_period.count() + plan.network_period.count() + plan.link_period.count() +
+                  plan.media_period.count(),
+              0)
+        << Hex(row.types);
+  }
+}
+
+TEST(Plan, NetworkDataAreForMachinesOnly) {
+  Settings settings;
+  ASSERT_TRUE(settings.Set(ACL_PROF_SYS_IO_FREQ, "100").ok());
+  setenv("NPUPROF_CONTAINER", "no", 1);
+  Plan plan = MustPlan(ACL_PROF_ACL_API, 255, settings);
+  EXPECT_EQ(plan.network_period, std::chrono::milliseconds(10));
+  EXPECT_TRUE(plan.not_collected.empty());
+  setenv("NPUPROF_CONTAINER", "yes", 1);
+  plan = MustPlan(ACL_PROF_ACL_API, 255, settings);
+  setenv("NPUPROF_CONTAINER", "perhaps", 1);
+  const Plan odd = MustPlan(ACL_PROF_ACL_API, 255);
+  ASSERT_EQ(odd.not_collected.size(), 1u);
+  EXPECT_EQ(odd.not_collected[0],
+            "NPUPROF_CONTAINER is 'perhaps'; allowed are auto, yes and no; taken is auto");
+  unsetenv("NPUPROF_CONTAINER");
+  EXPECT_EQ(plan.network_period.count(), 0);
+  ASSERT_EQ(plan.not_collected.size(), 1u);
+  EXPECT_NE(plan.not_collected[0].find("not collected in a container"), std::string::npos)
+      << plan.not_collected[0];
 }
 
 TEST(Plan, RingSizesFromTheEnvironmentAreChecked) {

@@ -26,6 +26,7 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   device.id = 1;
   device.backend = "sim";
   device.rings.push_back({1, "task_log", "none", 0xffff, 1024, 10, 7, 3, {{"ring_full", 3}, {"reset", 0}}});
+  device.rings.push_back({2, "hbm", "none", 0xffff, 1024, 10, 10, 0, {}, {20'000'000, 5, 20'000'100, 300}});
   device.gaps.push_back({1, "task_log", 5, 3, 100, 200, "ring_full"});
   device.clock.push_back({1, 2, 3});
   manifest.devices.push_back(device);
@@ -70,6 +71,10 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
                                                              "lost_by_cause", "records", "ring", "slots"}));
   EXPECT_EQ(one["rings"][0]["lost_by_cause"], (json{{"ring_full", 3}}))
       << "causes that took nothing are not named";
+  EXPECT_EQ(
+      one["rings"][1]["sampling"],
+      (json{{"period_ns", 20'000'000}, {"samples", 5}, {"mean_ns", 20'000'100}, {"worst_error_ns", 300}}))
+      << "only of rings that are sampled";
   EXPECT_EQ(Keys(one["gaps"][0]),
             (std::vector<std::string>{"cause", "channel", "count", "first", "last", "position", "ring"}));
   EXPECT_EQ(Keys(one["clock"][0]), (std::vector<std::string>{"device", "host_ns", "width_ns"}));

@@ -184,9 +184,22 @@ TEST_F(MetadataTest, BothClocksOfAnInstantAreOfTheSameMoment) {
   const auto wall_us =
       static_cast<uint64_t>(wall.tv_sec) * 1'000'000u + static_cast<uint64_t>(wall.tv_nsec) / 1000;
   EXPECT_LE(first.monotonic_raw_ns, raw_ns);
-  EXPECT_GE(second.monotonic_raw_ns, raw_ns);
+  // An instant is of the beginning of its microsecond.
+  EXPECT_GE(second.monotonic_raw_ns + 1000, raw_ns);
   EXPECT_LE(first.realtime_us, wall_us);
   EXPECT_GE(second.realtime_us, wall_us);
+}
+
+TEST_F(MetadataTest, LaterInstantsKeepTheDistanceOfTheClocksExactly) {
+  const Instant begin = Instant::Now();
+  // Truncated microseconds would put directories of a run up to one apart, and a step of the wall clock any distance.
+  for (uint64_t later : {uint64_t{0}, uint64_t{999}, uint64_t{1'000}, uint64_t{123'456'789}}) {
+    const Instant instant = begin.Later(begin.monotonic_raw_ns + later);
+    EXPECT_EQ(instant.realtime_us - begin.realtime_us, later / 1000);
+    EXPECT_EQ(instant.realtime_us * 1000 - instant.monotonic_raw_ns,
+              begin.realtime_us * 1000 - begin.monotonic_raw_ns);
+  }
+  EXPECT_EQ(begin.Later(0).monotonic_raw_ns, begin.monotonic_raw_ns);
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ TraceChannel TraceOf(uint32_t channel) {
       return {REFNPU_TRACE_TRACK, REFNPU_FIFO_TRACK};
     case NPUPROF_CHANNEL_AICPU:
       return {REFNPU_TRACE_AICPU, REFNPU_FIFO_AICPU};
+    case NPUPROF_CHANNEL_SOC_PMU:
+      return {REFNPU_TRACE_SOC, REFNPU_FIFO_SOC};
     default:
       return {0, 0};
   }
@@ -54,6 +56,10 @@ uint32_t UnitOf(uint32_t channel) {
       return REFNPU_UNIT_L2;
     case NPUPROF_CHANNEL_NIC:
       return REFNPU_UNIT_NIC;
+    case NPUPROF_CHANNEL_LINK:
+      return REFNPU_UNIT_LINK;
+    case NPUPROF_CHANNEL_PCIE:
+      return REFNPU_UNIT_PCIE;
     default:
       return REFNPU_UNIT_DVPP;
   }

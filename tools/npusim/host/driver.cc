@@ -26,7 +26,7 @@ bool EventKnown(const npc_device*, npuprof_core_kind, __u16 event) {
 bool BelongsToWindow(uint32_t channel) {
   return channel == NPUPROF_CHANNEL_TASK_LOG || channel == NPUPROF_CHANNEL_TASK_PMU ||
          channel == NPUPROF_CHANNEL_TS_TRACK || channel == NPUPROF_CHANNEL_AICPU ||
-         channel == NPUPROF_CHANNEL_BLOCK_PMU;
+         channel == NPUPROF_CHANNEL_SOC_PMU || channel == NPUPROF_CHANNEL_BLOCK_PMU;
 }
 
 /** Charges the time until its end to a session. */

@@ -247,6 +247,7 @@ struct queue {
 #define HBM_CHANNELS 4
 #define LLC_SLICES   2
 #define NIC_PORTS    1
+#define L2_LINE	     128
 
 struct hbm_slot {
 	u64 start_ns, end_ns;
@@ -274,6 +275,10 @@ enum linear {
 	L_WRITE_MISS,
 	L_NIC_RX,
 	L_NIC_TX,
+	L_LINK_RX,
+	L_LINK_TX,
+	L_PCIE_RX,
+	L_PCIE_TX,
 	L_DVPP_NS,
 	L_DVPP_FRAMES = L_DVPP_NS + NPUSIM_DVPP_ENGINES,
 	L_COUNT = L_DVPP_FRAMES + NPUSIM_DVPP_ENGINES

@@ -170,14 +170,18 @@ struct npusim_totals {
 		task_cycles; /* sum of the cycles field of all task PMU snapshots, recorded or not */
 	uint64_t macs;	     /* multiply-accumulates of ended kernels */
 	uint64_t vector_ops;
-	uint64_t hbm_bytes[2];	   /* read, written by ended tasks */
-	uint64_t nic_bytes[2];	   /* received, sent by ended tasks */
+	uint64_t hbm_bytes[2];	/* read, written by ended tasks */
+	uint64_t nic_bytes[2];	/* received, sent by ended tasks */
+	uint64_t link_bytes[2]; /* the same between chips */
+	uint64_t pcie_bytes[2]; /* the same between host and device */
+	uint64_t l2_lines[2];	/* of ended tasks: found in L2, not found */
+	uint64_t dvpp_frames;
 	uint64_t recorded_started; /* tasks that started in a window */
 	uint64_t recorded_ended;
 	uint64_t straddled_open; /* tasks running when a window opened */
 	uint64_t fifo_produced
-		[4]; /* entries produced for each task FIFO (REFNPU_FIFO_*), kept or lost */
-	uint64_t fifo_lost[4];
+		[5]; /* entries produced for each task FIFO (REFNPU_FIFO_*), kept or lost */
+	uint64_t fifo_lost[5];
 	uint64_t queue_written; /* records written by all queues */
 	uint64_t queue_dropped;
 	uint64_t reg_reads; /* register accesses by the driver */

@@ -45,7 +45,11 @@ static u32 record_size(u32 channel)
 	case NPUPROF_CHANNEL_NIC:
 	case NPUPROF_CHANNEL_DVPP:
 	case NPUPROF_CHANNEL_L2:
+	case NPUPROF_CHANNEL_LINK:
+	case NPUPROF_CHANNEL_PCIE:
 		return sizeof(struct npuprof_rec_bandwidth);
+	case NPUPROF_CHANNEL_SOC_PMU:
+		return sizeof(struct npuprof_rec_soc_pmu);
 	}
 	return 0;
 }
@@ -63,6 +67,10 @@ static int channel_unit(u32 channel)
 		return REFNPU_UNIT_NIC;
 	case NPUPROF_CHANNEL_DVPP:
 		return REFNPU_UNIT_DVPP;
+	case NPUPROF_CHANNEL_LINK:
+		return REFNPU_UNIT_LINK;
+	case NPUPROF_CHANNEL_PCIE:
+		return REFNPU_UNIT_PCIE;
 	}
 	return -1;
 }

@@ -154,8 +154,9 @@ static u64 read_trace(const struct npusim_model *m, u32 offset)
 
 static u64 read_unit(const struct npusim_model *m, u32 offset)
 {
-	static const u32 counts[REFNPU_UNITS] = { 2 * HBM_CHANNELS, 8 * LLC_SLICES, 2,
-						  2 * NIC_PORTS, 2 * NPUSIM_DVPP_ENGINES };
+	static const u32 counts[REFNPU_UNITS] = {
+		2 * HBM_CHANNELS, 8 * LLC_SLICES, 2, 2 * NIC_PORTS, 2 * NPUSIM_DVPP_ENGINES, 2, 2
+	};
 	u32 unit = (offset - UNIT_FIRST) / 0x400, reg = (offset - UNIT_FIRST) % 0x400;
 
 	if (within(reg, REFNPU_UNIT_TOTAL(0), REFNPU_UNIT_TOTAL(REFNPU_UNIT_TOTALS)))
@@ -257,7 +258,7 @@ static void write_trace(struct npusim_model *m, u32 offset, u32 value)
 		trace_select(m, (offset - REFNPU_TRACE_EVENT(0, 0)) / 0x20,
 			     offset / 4 % REFNPU_COUNTERS, value);
 	} else if (offset == REFNPU_TRACE_ENABLE) {
-		m->trace.enable = value & 0x3f;
+		m->trace.enable = value & 0x7f;
 	} else if (offset == REFNPU_TRACE_WINDOW) {
 		if (value & 1)
 			trace_open(m);

@@ -193,6 +193,8 @@ static void count_kernel(struct npusim_model *m, const struct task *t)
 	m->totals.vector_ops += c->vector_ops;
 	m->totals.hbm_bytes[0] += c->hbm[0];
 	m->totals.hbm_bytes[1] += c->hbm[1];
+	m->totals.l2_lines[0] += c->l2[0] / L2_LINE + c->l2[2] / L2_LINE;
+	m->totals.l2_lines[1] += c->l2[1] / L2_LINE + c->l2[3] / L2_LINE;
 	m->totals.task_cycles += c->q[c->main_kind][Q_TOTAL];
 	for (kind = 0; kind < 2; kind++) {
 		if (!c->blocks[kind])
@@ -201,6 +203,30 @@ static void count_kernel(struct npusim_model *m, const struct task *t)
 		m->totals.cycles[kind] += c->q[kind][Q_TOTAL];
 		for (i = 0; i < event_count(); i++)
 			m->event_totals[kind][i] += event_value((int)i, c->q[kind]);
+	}
+}
+
+static void count_copy(struct npusim_model *m, const struct task *t)
+{
+	switch (t->d.copy) {
+	case NPUSIM_COPY_FROM_HOST:
+		m->totals.pcie_bytes[0] += t->d.work.copy_bytes;
+		break;
+	case NPUSIM_COPY_TO_HOST:
+		m->totals.pcie_bytes[1] += t->d.work.copy_bytes;
+		break;
+	case NPUSIM_COPY_FROM_PEER:
+		m->totals.link_bytes[0] += t->d.work.copy_bytes;
+		break;
+	case NPUSIM_COPY_TO_PEER:
+		m->totals.link_bytes[1] += t->d.work.copy_bytes;
+		break;
+	case NPUSIM_COPY_NIC_RECEIVE:
+		m->totals.nic_bytes[0] += t->d.work.copy_bytes;
+		break;
+	case NPUSIM_COPY_NIC_SEND:
+		m->totals.nic_bytes[1] += t->d.work.copy_bytes;
+		break;
 	}
 }
 
@@ -232,10 +258,9 @@ void sched_end(struct npusim_model *m, struct task *t)
 		copy_hbm_bytes(t, &read, &written);
 		m->totals.hbm_bytes[0] += read;
 		m->totals.hbm_bytes[1] += written;
-		m->totals.nic_bytes[0] +=
-			t->d.copy == NPUSIM_COPY_NIC_RECEIVE ? t->d.work.copy_bytes : 0;
-		m->totals.nic_bytes[1] +=
-			t->d.copy == NPUSIM_COPY_NIC_SEND ? t->d.work.copy_bytes : 0;
+		count_copy(m, t);
+	} else if (t->d.kind == NPUSIM_TASK_DVPP) {
+		m->totals.dvpp_frames += t->d.work.frames;
 	}
 	trace_end(m, t);
 	call_ended(m, t);

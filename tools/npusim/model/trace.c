@@ -196,6 +196,42 @@ static void pmu_entry(struct npusim_model *m, const struct task *t, u64 start, u
 	}
 }
 
+static void soc_entry(struct npusim_model *m, const struct task *t, u64 end)
+{
+	const u64 *bytes = t->cost->l2;
+	u64 read_hits = bytes[0] / L2_LINE, read_misses = bytes[1] / L2_LINE;
+	u64 write_hits = bytes[2] / L2_LINE, write_misses = bytes[3] / L2_LINE;
+	/* A line that is not there takes the place of another; one that was written goes back to HBM. */
+	u64 counters[8] = {
+		read_hits + read_misses + write_hits + write_misses,
+		read_hits + read_misses,
+		write_hits + write_misses,
+		read_misses + write_misses,
+		read_hits,
+		write_hits,
+		read_misses + write_misses,
+		write_misses,
+	};
+	struct queue *q = queue_for(m, NPUPROF_CHANNEL_SOC_PMU);
+
+	if (q) {
+		struct npuprof_rec_soc_pmu r = {
+			.task_type = sqe_type(t),
+			.stream_id = t->d.stream,
+			.task_id = t->d.task_id,
+			.data_type = NPUPROF_SOC_L2,
+		};
+
+		memcpy(r.counters, counters, sizeof(counters));
+		queue_put(m, q, &r, sizeof(r), end);
+	} else {
+		u64 w[10] = { word0(t, REFNPU_ENTRY_SOC, false, 0), end };
+
+		memcpy(w + 2, counters, sizeof(counters));
+		push(m, REFNPU_FIFO_SOC, w, 10, end);
+	}
+}
+
 static void aicpu_entry(struct npusim_model *m, const struct task *t, u64 start, u64 end)
 {
 	u64 submitted = clock_at(m, t->submit_ns), scheduled = clock_at(m, t->ready_ns);
@@ -361,6 +397,8 @@ void trace_end(struct npusim_model *m, struct task *t)
 	end = clock_at(m, m->now);
 	if (t->cost && enable & REFNPU_TRACE_PMU)
 		pmu_entry(m, t, start, end);
+	if (t->cost && enable & REFNPU_TRACE_SOC)
+		soc_entry(m, t, end);
 	if (enable & REFNPU_TRACE_LOG) {
 		if (is_mix(t))
 			log_entry(m, t, REFNPU_ENTRY_SUB_END, end);

@@ -72,6 +72,19 @@ static void hbm_totals(struct npusim_model *m, u64 *out)
 	}
 }
 
+/* What the bytes of a copy count as, by direction; L_COUNT: nothing. */
+static u32 copy_counts(u8 copy)
+{
+	static const u32 counts[] = {
+		[NPUSIM_COPY_LOCAL] = L_COUNT,	      [NPUSIM_COPY_FROM_HOST] = L_PCIE_RX,
+		[NPUSIM_COPY_TO_HOST] = L_PCIE_TX,    [NPUSIM_COPY_FROM_PEER] = L_LINK_RX,
+		[NPUSIM_COPY_TO_PEER] = L_LINK_TX,    [NPUSIM_COPY_NIC_SEND] = L_NIC_TX,
+		[NPUSIM_COPY_NIC_RECEIVE] = L_NIC_RX,
+	};
+
+	return counts[copy];
+}
+
 static u64 linear_total(const struct task *t, u32 what)
 {
 	if (t->cost)
@@ -79,11 +92,7 @@ static u64 linear_total(const struct task *t, u32 what)
 	switch (t->d.kind) {
 	case NPUSIM_TASK_SDMA:
 	case NPUSIM_TASK_PCIE_DMA:
-		if (what == L_NIC_RX)
-			return t->d.copy == NPUSIM_COPY_NIC_RECEIVE ? t->d.work.copy_bytes : 0;
-		if (what == L_NIC_TX)
-			return t->d.copy == NPUSIM_COPY_NIC_SEND ? t->d.work.copy_bytes : 0;
-		return 0;
+		return what == copy_counts(t->d.copy) ? t->d.work.copy_bytes : 0;
 	case NPUSIM_TASK_DVPP:
 		if (what == (u32)L_DVPP_NS + t->d.engine)
 			return t->end_ns - t->start_ns;
@@ -159,13 +168,21 @@ u32 units_totals(struct npusim_model *m, u32 unit, bool llc_writes, u64 *out)
 		llc_totals(m, llc_writes, out);
 		return 8 * LLC_SLICES;
 	case REFNPU_UNIT_L2:
-		out[0] = (linear_now(m, L_READ_HIT) + linear_now(m, L_WRITE_HIT)) / 128;
-		out[1] = (linear_now(m, L_READ_MISS) + linear_now(m, L_WRITE_MISS)) / 128;
+		out[0] = (linear_now(m, L_READ_HIT) + linear_now(m, L_WRITE_HIT)) / L2_LINE;
+		out[1] = (linear_now(m, L_READ_MISS) + linear_now(m, L_WRITE_MISS)) / L2_LINE;
 		return 2;
 	case REFNPU_UNIT_NIC:
 		out[0] = linear_now(m, L_NIC_RX);
 		out[1] = linear_now(m, L_NIC_TX);
 		return 2 * NIC_PORTS;
+	case REFNPU_UNIT_LINK:
+		out[0] = linear_now(m, L_LINK_RX);
+		out[1] = linear_now(m, L_LINK_TX);
+		return 2;
+	case REFNPU_UNIT_PCIE:
+		out[0] = linear_now(m, L_PCIE_RX);
+		out[1] = linear_now(m, L_PCIE_TX);
+		return 2;
 	default:
 		for (i = 0; i < NPUSIM_DVPP_ENGINES; i++) {
 			out[2 * i] = linear_now(m, L_DVPP_NS + i) / 1000;

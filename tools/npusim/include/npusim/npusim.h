@@ -38,23 +38,54 @@ enum npusimTaskType {
 NPUSIM_EXPORT int npusimLaunch(void *stream, const char *opName, const char *opType, int taskType,
                                uint32_t blockDim, uint64_t cycles, uint64_t count);
 
+/** Media engines of a device, as the task scheduler numbers them. */
+enum npusimMediaEngine {
+  NPUSIM_MEDIA_VPC = 0,
+  NPUSIM_MEDIA_JPEGE = 1,
+  NPUSIM_MEDIA_JPEGD = 2,
+  NPUSIM_MEDIA_PNGD = 3,
+  NPUSIM_MEDIA_VDEC = 4,
+  NPUSIM_MEDIA_VENC = 5,
+};
+
+/**
+ * Puts a task for a media engine on @p stream: @p frames frames, 500 us each.
+ * @param engine enum npusimMediaEngine
+ * @param frames 1 to 100000
+ * @return 0 or an ACL error code; aclGetRecentErrMsg() tells which value was wrong
+ */
+NPUSIM_EXPORT int npusimMedia(void *stream, int engine, uint32_t frames);
+
+/**
+ * Puts a transfer over the device's network port on @p stream.
+ * @param send 1 sends, 0 receives
+ * @param bytes 1 to 2^40
+ * @return 0 or an ACL error code
+ */
+NPUSIM_EXPORT int npusimNetwork(void *stream, int send, uint64_t bytes);
+
 /** What the model of one device has done since the process began. */
 typedef struct npusimDeviceTotals {
   uint64_t tasksSubmitted; /**< tasks of every kind handed to the device, marks not included */
   uint64_t tasksStarted;
   uint64_t tasksEnded;
-  uint64_t kernelsEnded;        /**< AI_CORE, AI_VECTOR_CORE and MIX tasks among them */
-  uint64_t aicCycles;           /**< cycles of all cube cores while they ran blocks */
-  uint64_t aivCycles;           /**< cycles of all vector cores while they ran blocks */
-  uint64_t cubeMacs;            /**< multiply-accumulates of ended kernels, all precisions */
-  uint64_t bytesRead;           /**< from main memory */
-  uint64_t bytesWritten;        /**< to main memory */
-  uint64_t aicpuEnded;          /**< AI CPU tasks among the ended */
-  uint64_t vectorOps;           /**< element operations of ended kernels */
-  uint64_t logLost;             /**< starts and ends of tasks that the device's log FIFO had no room for */
-  uint64_t pmuLost;             /**< counter snapshots that the device's PMU FIFO had no room for */
-  uint64_t queueDropped;        /**< records that device-written queues had no credit for */
-  uint64_t interruptsSwallowed; /**< interrupts that NPUSIM_FAULT=drop_irq kept from the driver */
+  uint64_t kernelsEnded;           /**< AI_CORE, AI_VECTOR_CORE and MIX tasks among them */
+  uint64_t aicCycles;              /**< cycles of all cube cores while they ran blocks */
+  uint64_t aivCycles;              /**< cycles of all vector cores while they ran blocks */
+  uint64_t cubeMacs;               /**< multiply-accumulates of ended kernels, all precisions */
+  uint64_t bytesRead;              /**< from main memory */
+  uint64_t bytesWritten;           /**< to main memory */
+  uint64_t aicpuEnded;             /**< AI CPU tasks among the ended */
+  uint64_t vectorOps;              /**< element operations of ended kernels */
+  uint64_t logLost;                /**< starts and ends of tasks that the device's log FIFO had no room for */
+  uint64_t pmuLost;                /**< counter snapshots that the device's PMU FIFO had no room for */
+  uint64_t queueDropped;           /**< records that device-written queues had no credit for */
+  uint64_t interruptsSwallowed;    /**< interrupts that NPUSIM_FAULT=drop_irq kept from the driver */
+  uint64_t nicReceived, nicSent;   /**< bytes over the network port, of ended tasks */
+  uint64_t linkReceived, linkSent; /**< bytes over the link between chips */
+  uint64_t pcieReceived, pcieSent; /**< bytes from and to the host */
+  uint64_t l2Hits, l2Misses;       /**< lines of 128 bytes of ended kernels */
+  uint64_t mediaFrames;
 } npusimDeviceTotals;
 
 /**

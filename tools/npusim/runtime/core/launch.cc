@@ -124,6 +124,44 @@ int npusimLaunch(void* stream, const char* opName, const char* opType, int taskT
   return ACL_SUCCESS;
 }
 
+int npusimMedia(void* stream, int engine, uint32_t frames) {
+  constexpr uint32_t kMostFrames = 100'000;
+  if (engine < 0 || engine >= NPUSIM_DVPP_ENGINES)
+    return rtFail(ACL_ERROR_INVALID_PARAM,
+                  fmt::format("media engine {}: allowed are 0 to {}", engine, NPUSIM_DVPP_ENGINES - 1));
+  if (frames < 1 || frames > kMostFrames)
+    return rtFail(ACL_ERROR_INVALID_PARAM,
+                  fmt::format("{} frames: allowed are 1 to {}", frames, kMostFrames));
+  int code = ACL_SUCCESS;
+  Stream* s = ResolveStream(stream, &code);
+  if (s == nullptr) return code;
+  TaskSpec spec;
+  spec.task.kind = NPUSIM_TASK_DVPP;
+  spec.task.engine = static_cast<uint8_t>(engine);
+  spec.task.work.frames = frames;
+  spec.track_type = MSPROF_RTS_TASK_STARS_COMMON;
+  RtSpan span(RtApi::kKernelLaunch, true);
+  return s->Put(spec);
+}
+
+int npusimNetwork(void* stream, int send, uint64_t bytes) {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 40;
+  if (send != 0 && send != 1)
+    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("direction {}: 1 sends, 0 receives", send));
+  if (bytes < 1 || bytes > kMostBytes)
+    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{} bytes: allowed are 1 to {}", bytes, kMostBytes));
+  int code = ACL_SUCCESS;
+  Stream* s = ResolveStream(stream, &code);
+  if (s == nullptr) return code;
+  TaskSpec spec;
+  spec.task.kind = NPUSIM_TASK_SDMA;
+  spec.task.copy = send != 0 ? NPUSIM_COPY_NIC_SEND : NPUSIM_COPY_NIC_RECEIVE;
+  spec.task.work.copy_bytes = bytes;
+  spec.track_type = MSPROF_RTS_TASK_RDMA_SEND;
+  RtSpan span(RtApi::kKernelLaunch, true);
+  return s->Put(spec);
+}
+
 int npusimTotals(uint32_t device, npusimDeviceTotals* totals, size_t size) {
   if (totals == nullptr) return rtFail(ACL_ERROR_INVALID_PARAM, "the address for the totals is null");
   npusim_totals t{};
@@ -143,6 +181,15 @@ int npusimTotals(uint32_t device, npusimDeviceTotals* totals, size_t size) {
   out.logLost = t.fifo_lost[REFNPU_FIFO_LOG];
   out.pmuLost = t.fifo_lost[REFNPU_FIFO_PMU];
   out.queueDropped = t.queue_dropped;
+  out.nicReceived = t.nic_bytes[0];
+  out.nicSent = t.nic_bytes[1];
+  out.linkReceived = t.link_bytes[0];
+  out.linkSent = t.link_bytes[1];
+  out.pcieReceived = t.pcie_bytes[0];
+  out.pcieSent = t.pcie_bytes[1];
+  out.l2Hits = t.l2_lines[0];
+  out.l2Misses = t.l2_lines[1];
+  out.mediaFrames = t.dvpp_frames;
   out.interruptsSwallowed = Host::Get().SwallowedInterrupts(device);
   std::memcpy(totals, &out, std::min(size, sizeof out));
   return ACL_SUCCESS;

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/renderers.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "device/converters.h"
+#include "npuprof_records.h"
+
+namespace npuprof::device {
+namespace {
+
+constexpr uint64_t kHz = 50'000'000;
+constexpr SampleTimes kTimes{kHz, 20'000'000};
+constexpr uint64_t kPeriod = 1'000'000;  // ticks
+
+npuprof_rec_bandwidth Record(uint64_t clock, uint32_t unit, uint32_t event, uint64_t value) {
+  npuprof_rec_bandwidth record{};
+  record.clock = clock;
+  record.unit = unit;
+  record.event = event;
+  record.value = value;
+  return record;
+}
+
+std::string Take(Renderer& renderer, std::initializer_list<npuprof_rec_bandwidth> records) {
+  std::string out;
+  for (const auto& record : records) renderer.Take(&record, &out);
+  return out;
+}
+
+constexpr const char* kPortHeader =
+    "timestamp bandwidth rxPacket/s rxByte/s rxPackets rxBytes rxErrors rxDropped txPacket/s txByte/s "
+    "txPackets "
+    "txBytes txErrors txDropped funcId\n";
+
+TEST(Renderers, NetworkLinesHaveRatesOfThePeriodAndSumsSinceTheBeginning) {
+  const auto nic = RenderNetwork(kTimes);
+  EXPECT_EQ(
+      Take(*nic, {Record(5 * kPeriod, 0, 0, 4096), Record(5 * kPeriod, 0, 1, 81'920)}),
+      std::string(kPortHeader) + "100000000: 200000 50 204800 1 4096 0 0 1000 4096000 20 81920 0 0 0\n");
+  // Twice the period: half the rate.
+  EXPECT_EQ(Take(*nic, {Record(7 * kPeriod, 0, 0, 4096), Record(7 * kPeriod, 0, 1, 0)}),
+            "140000000: 200000 25 102400 2 8192 0 0 0 0 20 81920 0 0 0\n");
+}
+
+TEST(Renderers, ASampleOfWhichRecordsAreMissingIsToldWithWhatThereIs) {
+  const auto link = RenderLink(kTimes);
+  EXPECT_EQ(Take(*link, {Record(kPeriod, 0, 0, 7)}), "");
+  EXPECT_EQ(Take(*link, {Record(2 * kPeriod, 0, 0, 5)}), "time tx rx\n0: 0 0\n20000000: 0 7\n");
+  std::string out;
+  link->Finish(&out);
+  EXPECT_EQ(out, "40000000: 0 12\n");
+  out.clear();
+  link->Finish(&out);
+  EXPECT_EQ(out, "") << "nothing is told twice";
+}
+
+TEST(Renderers, MediaEnginesHaveTheirPublishedNumbersAndShares) {
+  const auto media = RenderMedia(kTimes);
+  const std::string out = Take(*media, {Record(60 * kPeriod, 0, 0, 5'000), Record(60 * kPeriod, 0, 1, 10),
+                                        Record(60 * kPeriod, 4, 0, 0), Record(60 * kPeriod, 4, 1, 0)});
+  EXPECT_NE(out.find("\n1:200000 0 4 0 5000 10 25% 5000 10 25% 5000 10\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("\n1:200000 0 0 0 0 0 0% 0 0 0% 0 0\n"), std::string::npos) << out;
+  // Busy microseconds of two periods in one interval are no more than all of it.
+  EXPECT_NE(Take(*media, {Record(61 * kPeriod, 0, 0, 40'000), Record(61 * kPeriod, 0, 1, 1)}).find("100%"),
+            std::string::npos);
+}
+
+TEST(Renderers, PcieTellsWhatIsTooFastForItsFile) {
+  const auto pcie = RenderPcie(kTimes, 3);
+  const std::string out = Take(*pcie, {Record(kPeriod, 0, 0, 20'000'000), Record(kPeriod, 0, 1, 1'000)});
+  ASSERT_EQ(out.size(), kPcieFileRecord);
+  uint64_t time;
+  uint32_t device, rates[21];
+  std::memcpy(&time, out.data(), 8);
+  std::memcpy(&device, out.data() + 8, 4);
+  std::memcpy(rates, out.data() + 12, sizeof rates);
+  EXPECT_EQ(time, 20'000'000u);
+  EXPECT_EQ(device, 3u);
+  for (int i = 0; i < 21; ++i) {
+    const uint32_t expected = i < 3 ? 50'000 : i >= 18 ? 1'000'000'000 : 0;
+    EXPECT_EQ(rates[i], expected) << i;
+  }
+  EXPECT_EQ(pcie->cut(), 0u);
+  Take(*pcie, {Record(2 * kPeriod, 0, 0, 400'000'000), Record(2 * kPeriod, 0, 1, 0)});
+  EXPECT_EQ(pcie->cut(), 1u);
+}
+
+TEST(Renderers, TransfersOfBothLinksAreToldApart) {
+  for (const bool pcie : {false, true}) {
+    const auto transfer = pcie ? RenderPcieTransfer() : RenderLinkTransfer();
+    const std::string out = Take(*transfer, {Record(77, 0, 0, 5'000'000'000), Record(77, 0, 1, 9)});
+    ASSERT_EQ(out.size(), kTransferFileRecord);
+    uint16_t head, magic;
+    uint64_t clock, received, sent;
+    std::memcpy(&head, out.data(), 2);
+    std::memcpy(&magic, out.data() + 2, 2);
+    std::memcpy(&clock, out.data() + 8, 8);
+    std::memcpy(&received, out.data() + 32, 8);
+    std::memcpy(&sent, out.data() + 40, 8);
+    EXPECT_EQ(NPUPROF_HEAD_FUNC(head), 0x1b);
+    EXPECT_EQ(NPUPROF_HEAD_TYPE(head), pcie ? 0x22 : 0x3f);
+    EXPECT_EQ(magic, NPUPROF_STARS_MAGIC);
+    EXPECT_EQ(clock, 77u);
+    EXPECT_EQ(received, 5'000'000'000u);
+    EXPECT_EQ(sent, 9u);
+  }
+}
+
+TEST(Converters, MemoryUnitsAddUpToTheBytes) {
+  DeviceContext context;
+  context.clock_hz = kHz;
+  uint64_t units = 0, bytes = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const auto in = Record(i, 3, 1, 17 * i % 101);
+    bytes += in.value;
+    uint64_t out[3];
+    ASSERT_TRUE(ConvertHbm(&in, out, &context));
+    units += out[1];
+  }
+  EXPECT_EQ(units, bytes / 32);
+}
+
+TEST(Converters, TimesAreExactForClocksThatHaveRunForYears) {
+  DeviceContext context;
+  context.clock_hz = kHz;
+  for (uint64_t clock : {(uint64_t{1} << 53) + 51, (uint64_t{1} << 62) + 49, UINT64_MAX}) {
+    const auto in = Record(clock, 0, 4, 1);
+    uint64_t out[3];
+    ASSERT_TRUE(ConvertLlc(&in, out, &context));
+    EXPECT_EQ(out[0], clock / 50) << clock;
+  }
+}
+
+TEST(Converters, AicpuRecordsKeepTheirTicks) {
+  DeviceContext context;
+  context.clock_hz = kHz;
+  context.device = 5;
+  npuprof_rec_aicpu in{};
+  in.stream_id = 7;
+  in.task_id = 9;
+  in.submitted = 1'000;
+  in.scheduled = 1'500;
+  in.start = 2'000;
+  in.end = 52'000;
+  unsigned char out[kAicpuFileRecord];
+  ASSERT_TRUE(ConvertAicpu(&in, out, &context));
+  const auto u16 = [&](size_t at) {
+    uint16_t v;
+    std::memcpy(&v, out + at, 2);
+    return v;
+  };
+  const auto u32 = [&](size_t at) {
+    uint32_t v;
+    std::memcpy(&v, out + at, 4);
+    return v;
+  };
+  const auto u64 = [&](size_t at) {
+    uint64_t v;
+    std::memcpy(&v, out + at, 8);
+    return v;
+  };
+  EXPECT_EQ(u16(0), 0x5a5a);
+  EXPECT_EQ(u16(2), 6000);
+  EXPECT_EQ(u32(4), 0u);
+  EXPECT_EQ(u16(24), 7);
+  EXPECT_EQ(u16(26), 9);
+  EXPECT_EQ(u64(40), 2'000u);
+  EXPECT_EQ(u64(80), 52'000u);
+  EXPECT_EQ(u64(56) - u64(48), 1'000u) << "microseconds of computing";
+  EXPECT_EQ(u64(64), u64(56)) << "none of copying";
+  EXPECT_EQ(u32(92), 5u);
+  EXPECT_EQ(u64(96), 1'000u);
+  EXPECT_EQ(u64(104), 1'500u);
+  EXPECT_EQ(u64(112), 2'000u);
+  EXPECT_EQ(u64(120), 52'000u);
+  EXPECT_EQ(u32(132), 10u) << "microseconds from scheduling to running";
+}
+
+}  // namespace
+}  // namespace npuprof::device
