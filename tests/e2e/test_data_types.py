@@ -132,16 +132,16 @@ class Clocks(ClientTest):
 
     HOUR, YEAR = 3600 * 10**9, 365 * 86400 * 10**9
 
-    def assert_whole_and_in_order(self, name, **env):
+    def assert_whole_and_in_order(self, name, tasks=200, cycles=18000, **env):
         """Durations are exact to a tick, tasks run one after the other and none begins before its launch."""
-        model, profile = self.workload(self.fresh(name), "tasks=200", "single=1", "cycles=18000", **env)
+        model, profile = self.workload(self.fresh(name), f"tasks={tasks}", "single=1", f"cycles={cycles}", **env)
         exported = self.assert_whole(model, profile)
         table = rows(exported["output"], "op_summary")
         starts = [Decimal(r["Task Start Time(us)"]) for r in table]
-        self.assertEqual(200, len(starts))
+        self.assertEqual(tasks, len(starts))
         self.assertEqual(sorted(starts), starts)
         for row in table:
-            self.assertAlmostEqual(10.0, float(row["Task Duration(us)"]), delta=0.0201)
+            self.assertAlmostEqual(cycles / 1800, float(row["Task Duration(us)"]), delta=0.0201)
         # An arrow of the timeline goes from the launch on the host to the task on the device.
         ends = {"s": {}, "f": {}}
         with open(glob.glob(os.path.join(exported["output"], "msprof_*.json"))[0], encoding="utf-8") as f:
@@ -149,10 +149,22 @@ class Clocks(ClientTest):
                 if event.get("cat") == "HostToDevice":
                     ends[event["ph"]][event["id"]] = Decimal(event["ts"])
         self.assertEqual(ends["s"].keys(), ends["f"].keys())
-        self.assertGreaterEqual(len(ends["s"]), 200)
+        self.assertGreaterEqual(len(ends["s"]), tasks)
         # A float of microseconds since 1970 would be off by a quarter of one.
         early = [(i, launched - ends["f"][i]) for i, launched in ends["s"].items() if launched > ends["f"][i]]
         self.assertEqual([], early, "tasks that began before their launch")
+        return profile
+
+    TICKS_BEFORE = 10_000_000  # 200 ms of the device, which powers on well before the session
+
+    def assert_passed(self, profile, bits):
+        """The device clock passed the range of so many bits within the session."""
+        device = profile.manifest["devices"][0]
+        first, last = ((device["clock"][i]["device"] + device["clock_base"]) % 2**64 for i in (0, -1))
+        self.assertLess(2**bits - self.TICKS_BEFORE, first)
+        self.assertLess(first, 2**bits)
+        self.assertLess(0, (last - 2**bits) % 2**64)
+        self.assertLess((last - 2**bits) % 2**64, 2**32)
 
     def test_clocks_far_from_the_hosts(self):
         for name, env in (("hour", {"NPUSIM_CLOCK_OFFSET_NS": self.HOUR}),
@@ -163,6 +175,21 @@ class Clocks(ClientTest):
                 self.assert_whole_and_in_order(name, **env)
 
     def test_counters_that_pass_their_range(self):
-        for bits in (32, 48):
+        for bits in (32, 48, 52, 53, 63, 64):
             with self.subTest(bits):
-                self.assert_whole_and_in_order(f"wrap{bits}", NPUSIM_CLOCK_START=2**bits - 50_000)
+                profile = self.assert_whole_and_in_order(f"pass{bits}", tasks=40, cycles=18_000_000,
+                                                         NPUSIM_CLOCK_START=2**bits - self.TICKS_BEFORE)
+                self.assert_passed(profile, bits)
+
+    def test_samples_of_a_clock_that_wraps(self):
+        model, profile = self.workload(self.fresh("samples"), "tasks=40", "cycles=18000000", "units=2", "types=0x81a", "set=3:100", "set=5:100",
+                                       "set=6:50", "set=7:100", NPUSIM_CLOCK_START=2**64 - self.TICKS_BEFORE,
+                                       NPUPROF_CONTAINER="no")
+        self.assert_passed(profile, 64)
+        raw = self.assert_readable(profile)["devices"]["0"]
+        self.assertGreater(profile.manifest["devices"][0]["clock_base"], 2**63)
+        self.assertEqual((model[0]["nic_sent"], model[0]["pcie_received"], model[0]["media_frames"], model[0]["aicpu"]),
+                         (raw["totals"]["nic.data.sent"], raw["totals"]["pcie_transfer.received"],
+                          raw["totals"]["media_frames"], raw["aicpu_nodes"]))
+        for channel in ("hbm", "nic", "link", "dvpp"):
+            self.assertLessEqual(profile.rings(channel)[0]["sampling"]["worst_error_ns"], 20)

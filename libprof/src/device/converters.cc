@@ -22,8 +22,19 @@ struct FileRecord {
 static_assert(sizeof(FileRecord) == kBandwidthFileRecord);
 
 void Write(const npuprof_rec_bandwidth& from, uint64_t count, const DeviceContext& device, void* out) {
-  const FileRecord to{MulDiv(from.clock, 1'000'000, device.clock_hz), count, from.event, from.unit};
+  const FileRecord to{MulDiv(from.clock - device.base, 1'000'000, device.clock_hz), count, from.event,
+                      from.unit};
   std::memcpy(out, &to, sizeof to);
+}
+
+template <typename Record, typename... Clock>
+bool Rebase(const void* in, void* out, const void* context, Clock Record::*... clocks) {
+  Record record;
+  std::memcpy(&record, in, sizeof record);
+  const uint64_t base = static_cast<const DeviceContext*>(context)->base;
+  ((record.*clocks -= base), ...);
+  std::memcpy(out, &record, sizeof record);
+  return true;
 }
 
 struct AicpuRecord {
@@ -47,12 +58,32 @@ static_assert(offsetof(AicpuRecord, version) == 142);
 
 }  // namespace
 
+uint64_t ClockBase(uint64_t now) {
+  constexpr uint64_t kFar = uint64_t{1} << 52;
+  // Records may be of what was queued before the session; at 50 MHz these are 86 seconds.
+  constexpr uint64_t kBefore = uint64_t{1} << 32;
+  return now < kFar ? 0 : now - kBefore;
+}
+
+bool RebaseTaskLog(const void* in, void* out, const void* context) {
+  return Rebase(in, out, context, &npuprof_rec_task_log::clock);
+}
+bool RebaseTrack(const void* in, void* out, const void* context) {
+  return Rebase(in, out, context, &npuprof_rec_ts_track::clock);
+}
+bool RebasePmu(const void* in, void* out, const void* context) {
+  static_assert(offsetof(npuprof_rec_task_pmu, start) == offsetof(npuprof_rec_block_pmu, start));
+  static_assert(offsetof(npuprof_rec_task_pmu, end) == offsetof(npuprof_rec_block_pmu, end));
+  return Rebase(in, out, context, &npuprof_rec_task_pmu::start, &npuprof_rec_task_pmu::end);
+}
+
 bool ConvertAicpu(const void* in, void* out, const void* context) {
   constexpr uint16_t kMagic = 0x5a5a, kLevel = 6000;
   constexpr uint32_t kNode = 0;
   npuprof_rec_aicpu from;
   std::memcpy(&from, in, sizeof from);
   const auto& device = *static_cast<const DeviceContext*>(context);
+  for (auto* clock : {&from.submitted, &from.scheduled, &from.start, &from.end}) *clock -= device.base;
   const auto us = [&](uint64_t ticks) { return MulDiv(ticks, 1'000'000, device.clock_hz); };
   AicpuRecord to{};
   to.magic = kMagic;

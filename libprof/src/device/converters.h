@@ -10,10 +10,22 @@ namespace npuprof::device {
 struct DeviceContext {
   uint64_t clock_hz = 0;  ///< of the device clock
   uint32_t device = 0;
+  /// Subtracted from every device clock; see ClockBase().
+  uint64_t base = 0;
   /// Bytes that no unit of 32 was full of yet, by channel and direction; so sums are off by less than one unit. Drain
   /// thread.
   mutable std::array<uint64_t, 64> hbm_rest{};
 };
+
+/// Readers keep clocks as doubles, which are exact below 2^53 only. Of a device whose clock is beyond half of that, or
+/// which would wrap, files tell the time since this base instead, a while before @p now; 0 for all others.
+uint64_t ClockBase(uint64_t now);
+
+/// trace::Converters between equal records, for files of which a base is subtracted; @p context is a DeviceContext.
+bool RebaseTaskLog(const void* in, void* out, const void* context);
+bool RebaseTrack(const void* in, void* out, const void* context);
+/// Of tasks and of blocks: both have their times in the same place.
+bool RebasePmu(const void* in, void* out, const void* context);
 
 /// Record size of hbm.data and llc.data (collection version "1.0"): u64 time in us, u64 count, u32 event, u32
 /// unit.

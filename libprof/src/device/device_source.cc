@@ -141,7 +141,7 @@ void DeviceSource::NoteSamples(unsigned ring, const std::byte* data, size_t coun
   for (size_t i = 0; i < count; ++i) {
     uint64_t time;
     std::memcpy(&time, data + i * samples.reader.record_size() + offset, sizeof time);
-    routes_[ring].meter.Note(core ? time : MulDiv(time, 1'000'000'000, session_.query().clock_hz));
+    routes_[ring].meter.Note(core ? time : MulDiv(time - base_, 1'000'000'000, session_.query().clock_hz));
   }
 }
 
@@ -201,11 +201,12 @@ void DeviceSource::Describe(trace::Manifest::Device* out) const {
   for (const npuprof_rec_event& gap : gaps_) {
     const bool known = gap.ring < session_.rings();
     out->gaps.push_back({gap.ring, known ? ChannelName(session_.ring(gap.ring).request.channel) : "session",
-                         gap.position, gap.count, gap.first, gap.last, LossCauseName(gap.cause)});
+                         gap.position, gap.count, gap.first - base_, gap.last - base_,
+                         LossCauseName(gap.cause)});
   }
   out->clock.clear();
   for (const ClockBracket& bracket : clocks_)
-    out->clock.push_back({bracket.host_ns, bracket.device, bracket.width_ns});
+    out->clock.push_back({bracket.host_ns, bracket.device - base_, bracket.width_ns});
 }
 
 }  // namespace npuprof::device

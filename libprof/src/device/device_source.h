@@ -29,6 +29,8 @@ class DeviceSource final : public drain::Source {
   void Route(unsigned ring, trace::RecordFile& file);
   /// The same through a renderer; a ring may have several, each with its file.
   void Route(unsigned ring, trace::RecordFile& file, std::shared_ptr<Renderer> renderer);
+  /// What is subtracted from device clocks in everything that this tells; before the source is added.
+  void SetBase(uint64_t base) { base_ = base; }
   /// Notes a bracket taken elsewhere (at start and stop). Any thread but only while the drain does not visit:
   /// before Add() or after Finish().
   void AddClock(const ClockBracket& bracket) { clocks_.push_back(bracket); }
@@ -70,6 +72,7 @@ class DeviceSource final : public drain::Source {
 
   DeviceSession& session_;
   std::vector<Target> routes_;
+  uint64_t base_ = 0;
   std::vector<npuprof_rec_event> gaps_;
   uint64_t gaps_not_kept_ = 0;
   uint64_t events_read_ = 0;

@@ -30,11 +30,14 @@ struct Sample {
 class PairRenderer : public Renderer {
  public:
   explicit PairRenderer(const SampleTimes& times)
-      : hz_(times.clock_hz), period_(MulDiv(times.period_ns, times.clock_hz, 1'000'000'000)) {}
+      : hz_(times.clock_hz),
+        period_(MulDiv(times.period_ns, times.clock_hz, 1'000'000'000)),
+        base_(times.base) {}
   void Take(const void* record, std::string* out) override {
     npuprof_rec_bandwidth in;
     std::memcpy(&in, record, sizeof in);
     if (in.event >= kEvents) return;
+    in.clock -= base_;
     if (have_ != 0 && (in.clock != open_.clock || in.unit != open_.unit)) Emit(out);
     open_.clock = in.clock;
     open_.unit = in.unit;
@@ -70,7 +73,7 @@ class PairRenderer : public Renderer {
     have_ = 0;
   }
 
-  const uint64_t hz_, period_;
+  const uint64_t hz_, period_, base_;
   Sample open_;
   uint32_t have_ = 0;
   std::map<uint32_t, Past> past_;
@@ -197,7 +200,7 @@ class PcieRenderer final : public PairRenderer {
 
 class TransferRenderer final : public PairRenderer {
  public:
-  explicit TransferRenderer(uint16_t type) : PairRenderer({}), type_(type) {}
+  TransferRenderer(const SampleTimes& times, uint16_t type) : PairRenderer(times), type_(type) {}
 
  private:
   struct Record {
@@ -243,11 +246,11 @@ std::unique_ptr<Renderer> RenderLink(const SampleTimes& times) {
 std::unique_ptr<Renderer> RenderPcie(const SampleTimes& times, uint32_t device) {
   return std::make_unique<PcieRenderer>(times, device);
 }
-std::unique_ptr<Renderer> RenderLinkTransfer() {
-  return std::make_unique<TransferRenderer>(kLinkType);
+std::unique_ptr<Renderer> RenderLinkTransfer(const SampleTimes& times) {
+  return std::make_unique<TransferRenderer>(times, kLinkType);
 }
-std::unique_ptr<Renderer> RenderPcieTransfer() {
-  return std::make_unique<TransferRenderer>(kPcieType);
+std::unique_ptr<Renderer> RenderPcieTransfer(const SampleTimes& times) {
+  return std::make_unique<TransferRenderer>(times, kPcieType);
 }
 
 }  // namespace npuprof::device

@@ -31,6 +31,7 @@ inline constexpr uint64_t kNetworkPacketBytes = 4096;
 struct SampleTimes {
   uint64_t clock_hz = 0;
   uint64_t period_ns = 0;
+  uint64_t base = 0;  ///< subtracted from the clock
 };
 
 /// nic.data and roce.data, a line per port and sample.
@@ -42,8 +43,8 @@ std::unique_ptr<Renderer> RenderLink(const SampleTimes& times);
 /// pcie.data, a record of kPcieFileRecord bytes per sample. Its rates have 32 bits.
 std::unique_ptr<Renderer> RenderPcie(const SampleTimes& times, uint32_t device);
 /// stars_soc_profile.data: what went over a link within a period, a record per sample.
-std::unique_ptr<Renderer> RenderLinkTransfer();
-std::unique_ptr<Renderer> RenderPcieTransfer();
+std::unique_ptr<Renderer> RenderLinkTransfer(const SampleTimes& times);
+std::unique_ptr<Renderer> RenderPcieTransfer(const SampleTimes& times);
 
 inline constexpr unsigned kPcieFileRecord = 96;
 inline constexpr unsigned kTransferFileRecord = 64;

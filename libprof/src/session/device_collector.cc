@@ -85,11 +85,16 @@ Status DeviceCollector::Begin() {
     return Status::Fail(ErrorKind::kUnsupported, fmt::format("device {}: {}", id_, result.text));
   context_.files.context.clock_hz = query.clock_hz;
   context_.files.context.device = id_;
+  if (Status status = session_->Clock(&begin_); !status.ok()) return status;
+  // One base for all files of the device, also after it was closed and opened again.
+  if (!again_) context_.files.context.base = device::ClockBase(begin_.device);
+  description_.clock_base = context_.files.context.base;
 
   if (Status status = context_.directory.AddDevice(id_); !status.ok()) return status;
   if (Status status = AddRings(); !status.ok()) return status;
   if (Status status = session_->Map(); !status.ok()) return status;
   source_ = std::make_shared<device::DeviceSource>(*session_);
+  source_->SetBase(context_.files.context.base);
   for (const auto& [ring, file] : routes_) source_->Route(ring, *file);
   for (const auto& [ring, rendering] : renderings_) source_->Route(ring, *rendering.file, rendering.renderer);
   if (Status status = WriteMetadata(); !status.ok()) return status;
@@ -151,7 +156,9 @@ Status DeviceCollector::AddRendered(uint32_t channel, std::chrono::nanoseconds p
   for (const RenderedFile& wanted : files) {
     // One for each ring that goes into the file, as sums are of the ring.
     auto& renderer = context_.files.renderers[fmt::format("{}.{}", wanted.kind, channel)];
-    if (!renderer) renderer = wanted.make({session_->query().clock_hz, request.period_ns}, id_);
+    if (!renderer)
+      renderer =
+          wanted.make({session_->query().clock_hz, request.period_ns, context_.files.context.base}, id_);
     renderings_.emplace(*ring, Rendering{File(wanted.kind, wanted.record, wanted.stamp), renderer});
   }
   return Status::Ok();
@@ -167,12 +174,12 @@ Status DeviceCollector::AddTaskRings() {
   auto slots = [&](uint32_t fallback) { return context_.task_slots ? context_.task_slots : fallback; };
   if (plan.tasks) {
     Status status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TASK_LOG, slots(kTaskLogSlots)), "stars_soc",
-                            sizeof(npuprof_rec_task_log), true);
+                            sizeof(npuprof_rec_task_log), true, Rebased(device::RebaseTaskLog));
     if (!status.ok()) return status;
   }
   if (plan.track) {
     Status status = AddRing(device::MakeRing(NPUPROF_CHANNEL_TS_TRACK, slots(kTrackSlots)), "ts_track",
-                            sizeof(npuprof_rec_ts_track), false);
+                            sizeof(npuprof_rec_ts_track), false, Rebased(device::RebaseTrack));
     if (!status.ok()) return status;
   }
   if (plan.aicpu) {
@@ -191,7 +198,9 @@ Status DeviceCollector::AddTaskRings() {
   request.vector_event_count = static_cast<uint8_t>(plan.vector_events.size());
   std::copy(plan.cube_events.begin(), plan.cube_events.end(), request.cube_events);
   std::copy(plan.vector_events.begin(), plan.vector_events.end(), request.vector_events);
-  if (Status status = AddRing(request, kCounterFile, sizeof(npuprof_rec_task_pmu), true); !status.ok())
+  if (Status status =
+          AddRing(request, kCounterFile, sizeof(npuprof_rec_task_pmu), true, Rebased(device::RebasePmu));
+      !status.ok())
     return status;
   return AddBlockRings();
 }
@@ -229,19 +238,19 @@ Status DeviceCollector::AddUnitRings() {
     if (!status.ok()) return status;
   }
   if (plan.link_period.count() == 0) return Status::Ok();
-  Status status =
-      AddRendered(NPUPROF_CHANNEL_LINK, plan.link_period,
-                  {{"hccs", 0, false,
-                    [](const SampleTimes& times, uint32_t) -> Made { return device::RenderLink(times); }},
-                   {kTransferFile, device::kTransferFileRecord, true,
-                    [](const SampleTimes&, uint32_t) -> Made { return device::RenderLinkTransfer(); }}});
+  Status status = AddRendered(
+      NPUPROF_CHANNEL_LINK, plan.link_period,
+      {{"hccs", 0, false,
+        [](const SampleTimes& times, uint32_t) -> Made { return device::RenderLink(times); }},
+       {kTransferFile, device::kTransferFileRecord, true,
+        [](const SampleTimes& times, uint32_t) -> Made { return device::RenderLinkTransfer(times); }}});
   if (!status.ok()) return status;
   return AddRendered(
       NPUPROF_CHANNEL_PCIE, plan.link_period,
       {{"pcie", device::kPcieFileRecord, false,
         [](const SampleTimes& times, uint32_t device) -> Made { return device::RenderPcie(times, device); }},
        {kTransferFile, device::kTransferFileRecord, true,
-        [](const SampleTimes&, uint32_t) -> Made { return device::RenderPcieTransfer(); }}});
+        [](const SampleTimes& times, uint32_t) -> Made { return device::RenderPcieTransfer(times); }}});
 }
 
 // A task's record holds the main kind of core of a mixed kernel. Readers add up the other kind's block by block,
@@ -268,7 +277,8 @@ Status DeviceCollector::AddBlockRings() {
       request.options = 1;  // only blocks of mixed kernels on their second kind of core
       (cube ? request.cube_event_count : request.vector_event_count) = static_cast<uint8_t>(events.size());
       std::copy(events.begin(), events.end(), cube ? request.cube_events : request.vector_events);
-      const Status status = AddRing(request, kCounterFile, sizeof(npuprof_rec_block_pmu), true);
+      const Status status =
+          AddRing(request, kCounterFile, sizeof(npuprof_rec_block_pmu), true, Rebased(device::RebasePmu));
       if (!status.ok()) return status;
     }
   }
@@ -277,9 +287,7 @@ Status DeviceCollector::AddBlockRings() {
 
 Status DeviceCollector::WriteMetadata() {
   const npuprof_query& query = session_->query();
-  device::ClockBracket bracket;
-  if (Status status = session_->Clock(&bracket); !status.ok()) return status;
-  source_->AddClock(bracket);
+  source_->AddClock(begin_);
   if (again_) return Status::Ok();  // the times of the first opening hold for the whole directory
 
   trace::DeviceFacts facts;
@@ -292,15 +300,16 @@ Status DeviceCollector::WriteMetadata() {
   const auto& directory = context_.directory;
   if (Status status = trace::WriteInfo(directory, context_.host, facts); !status.ok()) return status;
   if (Status status = trace::WriteSample(directory, context_.plan.sample, id_); !status.ok()) return status;
-  if (Status status = trace::WriteStartInfo(directory, context_.begin.Later(bracket.host_ns), id_);
+  if (Status status = trace::WriteStartInfo(directory, context_.begin.Later(begin_.host_ns), id_);
       !status.ok())
     return status;
   // Both logs are about the middle of the bracket.
   trace::HostStart host;
-  host.monotonic_raw_ns = bracket.host_ns;
-  host.cycles = host::CyclesAt(bracket.host_ns, host::ReadPair(), host::MeasureHz());
+  host.monotonic_raw_ns = begin_.host_ns;
+  host.cycles = host::CyclesAt(begin_.host_ns, host::ReadPair(), host::MeasureHz());
   if (Status status = trace::WriteHostStart(directory, host, id_); !status.ok()) return status;
-  return trace::WriteDeviceStart(directory, id_, TicksToNs(bracket.device, query.clock_hz), bracket.device);
+  const uint64_t clock = begin_.device - context_.files.context.base;
+  return trace::WriteDeviceStart(directory, id_, TicksToNs(clock, query.clock_hz), clock);
 }
 
 void DeviceCollector::Stop(std::chrono::nanoseconds patience) {
@@ -316,7 +325,9 @@ void DeviceCollector::Stop(std::chrono::nanoseconds patience) {
   if (!clock.ok()) complain(clock);
   end_ = context_.begin.Later(host::MonotonicRawNs());
   std::lock_guard<std::mutex> lock(mutex_);
-  if (clock.ok()) description_.clock.push_back({bracket.host_ns, bracket.device, bracket.width_ns});
+  if (clock.ok())
+    description_.clock.push_back(
+        {bracket.host_ns, bracket.device - context_.files.context.base, bracket.width_ns});
   description_.tasks.straddling_stop = control.straddling;
   description_.tasks.started = stats.tasks_started;
   description_.tasks.ended = stats.tasks_ended;

@@ -85,6 +85,10 @@ class DeviceCollector {
   Status AskForRing(npuprof_add_ring request, std::optional<unsigned>* ring);
   trace::RecordFile* File(const char* kind, size_t record, bool stamp, trace::Converter convert = nullptr,
                           size_t ring_record = 0);
+  /// @p convert where a base is subtracted from clocks, else nothing: records are copied as they are then.
+  trace::Converter Rebased(trace::Converter convert) const {
+    return context_.files.context.base ? convert : nullptr;
+  }
   Status AddRing(npuprof_add_ring request, const char* file, size_t file_record, bool stamp,
                  trace::Converter convert = nullptr, size_t ring_record = 0);
   struct RenderedFile {
@@ -110,6 +114,7 @@ class DeviceCollector {
   std::multimap<unsigned, Rendering> renderings_;
   mutable std::mutex mutex_;  // description_ and closed_: the manifest is written while a device stops
   trace::Manifest::Device description_;  // what is known beside rings, gaps and clocks
+  device::ClockBracket begin_;
   trace::Instant end_;
   bool again_ = false;
   bool added_ = false;

@@ -61,6 +61,7 @@ Json ToJson(const Manifest::Device& device) {
           {"rings", rings},
           {"gaps", gaps},
           {"clock", clock},
+          {"clock_base", device.clock_base},
           {"driver",
            {{"version", device.driver.version},
             {"abi", device.driver.abi},

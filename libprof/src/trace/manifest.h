@@ -77,6 +77,7 @@ struct Manifest {
     std::vector<Ring> rings;
     std::vector<Gap> gaps;
     std::vector<Clock> clock;
+    uint64_t clock_base = 0;  ///< subtracted from the device clock everywhere in the directory
     struct {
       std::string version, abi;  ///< of the driver and of the interface that it speaks
       uint32_t record_formats = 0;

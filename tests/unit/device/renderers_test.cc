@@ -90,7 +90,7 @@ TEST(Renderers, PcieTellsWhatIsTooFastForItsFile) {
 
 TEST(Renderers, TransfersOfBothLinksAreToldApart) {
   for (const bool pcie : {false, true}) {
-    const auto transfer = pcie ? RenderPcieTransfer() : RenderLinkTransfer();
+    const auto transfer = pcie ? RenderPcieTransfer(kTimes) : RenderLinkTransfer(kTimes);
     const std::string out = Take(*transfer, {Record(77, 0, 0, 5'000'000'000), Record(77, 0, 1, 9)});
     ASSERT_EQ(out.size(), kTransferFileRecord);
     uint16_t head, magic;
@@ -131,6 +131,41 @@ TEST(Converters, TimesAreExactForClocksThatHaveRunForYears) {
     uint64_t out[3];
     ASSERT_TRUE(ConvertLlc(&in, out, &context));
     EXPECT_EQ(out[0], clock / 50) << clock;
+  }
+}
+
+TEST(Converters, ClocksThatReadersWouldRoundCountFromABase) {
+  EXPECT_EQ(ClockBase(0), 0u);
+  EXPECT_EQ(ClockBase((uint64_t{1} << 52) - 1), 0u);
+  DeviceContext context;
+  context.clock_hz = kHz;
+  // The second wraps while the session runs.
+  for (const uint64_t now : {uint64_t{1} << 52, UINT64_MAX - 50}) {
+    context.base = ClockBase(now);
+    EXPECT_EQ(now - context.base, uint64_t{1} << 32);
+    npuprof_rec_task_log log{}, log_out;
+    log.task_id = 7;
+    log.clock = now + 100;
+    ASSERT_TRUE(RebaseTaskLog(&log, &log_out, &context));
+    EXPECT_EQ(log_out.clock, (uint64_t{1} << 32) + 100);
+    EXPECT_EQ(log_out.task_id, 7);
+    npuprof_rec_task_pmu pmu{}, pmu_out;
+    pmu.start = now + 1;
+    pmu.end = now + 1'000;
+    pmu.cycles = 3;
+    ASSERT_TRUE(RebasePmu(&pmu, &pmu_out, &context));
+    EXPECT_EQ(pmu_out.start, (uint64_t{1} << 32) + 1);
+    EXPECT_EQ(pmu_out.end, (uint64_t{1} << 32) + 1'000);
+    EXPECT_EQ(pmu_out.cycles, 3u);
+    npuprof_rec_ts_track track{}, track_out;
+    track.clock = now;
+    track.flip.task_id = 9;
+    ASSERT_TRUE(RebaseTrack(&track, &track_out, &context));
+    EXPECT_EQ(track_out.clock, uint64_t{1} << 32);
+    EXPECT_EQ(track_out.flip.task_id, 9);
+    const auto link = RenderLink({kHz, 20'000'000, context.base});
+    EXPECT_EQ(Take(*link, {Record(now + kPeriod, 0, 0, 7), Record(now + kPeriod, 0, 1, 8)}),
+              "time tx rx\n85899345920: 0 0\n85919345920: 8 7\n");
   }
 }
 
