@@ -29,6 +29,11 @@ class Kernel:
         self.headers = headers    # KDIR
         self.arch = arch
 
+    def warns(self):
+        """Whether WARN_ON() says anything on this kernel."""
+        with open(os.path.join(self.headers, "include", "generated", "autoconf.h"), encoding="utf-8") as f:
+            return "#define CONFIG_BUG 1\n" in f.read()
+
     def modules(self):
         return os.path.join(self.root, "lib", "modules", self.version)
 

@@ -68,6 +68,8 @@ def judge(name, group, outcome, directory, pattern=None):
         tests += of_suite(name, suite, results, partly=pattern is not None)
     for complaint in verdict.complaints(outcome.console):
         tests.append(Test(name, complaint.suite or "boot", "kernel-log", FAILED, 0, "\n".join(complaint.lines)))
+    for sign, wrong in verdict.health(outcome.console):
+        tests.append(Test(name, "boot", sign, FAILED if wrong else PASSED, 0, wrong or ""))
     leaks = os.path.join(results, "kmemleak")
     if os.path.exists(leaks):
         with open(leaks, encoding="utf-8", errors="replace") as f:
@@ -91,6 +93,10 @@ def run_boots(name, config, kernel, work, places, args):
         places["build"] = arm64.programs(work, TREE, root)
         config = dict(config, root=root, busybox=f"{root}/bin/busybox")
     tests = []
+    if not kernel.warns():
+        tests.append(Test(name, "boot", "warnings-of-the-kernel", SKIPPED, 0,
+                          "this kernel has no CONFIG_BUG, so its own WARN_ON() is silent; the module's own speak, and what "
+                          "the kernel counts is looked at (tests/kernel/build-debug-kernel.sh builds one that warns)"))
     boots, pattern = choose(config["boots"], args.filter)
     for number, group in enumerate(boots):
         directory = os.path.join(work, name, f"boot{number}")

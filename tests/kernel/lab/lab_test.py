@@ -45,6 +45,14 @@ COMPLAINTS = [
     "[    8.4] irq 24: nobody cared (try booting with the \"irqpoll\" option)",
     "[    8.4] list_add corruption. prev->next should be next",
     "[    8.4] Kernel panic - not syncing: x",
+    "[    8.4] WARNING: at /m/kmod/session.c:30 npuprof_emit()",
+    "[    8.4] BUG kmalloc-64 (Tainted: G    B      O      ): Left Redzone overwritten",
+    "[    8.4] rcu_tasks: INFO: rcu_tasks detected stalls on tasks:",
+    "[    8.4] INFO: lockdep is turned off.",
+    "[    8.4] debugfs: Directory 'npuprof0' with parent 'npuprof' already present!",
+    "[    8.4] sysfs: cannot create duplicate filename '/class/npuprof'",
+    "[    8.4] kmemleak: Kernel memory leak detector disabled",
+    "[    8.4] slab: cannot create duplicate",
     "[    8.4] Unable to handle kernel paging request at virtual address ffff",
 ]
 
@@ -60,6 +68,28 @@ class Kernel(unittest.TestCase):
                 self.assertEqual([c.suite for c in found], ["conformance"])
                 self.assertEqual(found[0].lines[0], line)
                 self.assertIn("Call Trace", found[0].lines[1])
+
+    def test_what_a_silent_kernel_counts_is_looked_at(self):
+        good = "lab: health begin lockdep=1 dma-api=0\n[ 9.0] lab: health end lockdep=1 dma-api=0 kmemleak=1\n"
+        self.assertEqual(verdict.health(good), [("dma-api", None), ("kmemleak", None), ("lockdep", None)])
+        for word, sign in (("lockdep=0", "lockdep"), ("dma-api=3", "dma-api"), ("objects=1", "objects"),
+                           ("kmemleak=0", "kmemleak")):
+            with self.subTest(word):
+                for when in ("begin", "end"):
+                    text = f"[ 9.0] lab: health {when} {word}\n"
+                    text += "" if when == "end" else f"[ 9.1] lab: health end {sign}={verdict.SIGNS[sign][0]}\n"
+                    found = dict(verdict.health(text))
+                    self.assertIn(f"{when}: {word.split('=')[1]}", found[sign])
+        self.assertIn("ended before", dict(verdict.health("lab: health begin objects=0\n"))["objects"])
+        self.assertEqual(verdict.health(QUIET), [])
+
+    def test_a_kernel_that_cannot_warn_is_known(self):
+        with tempfile.TemporaryDirectory() as headers:
+            os.makedirs(os.path.join(headers, "include", "generated"))
+            for text, warns in (("#define CONFIG_BUG 1\n", True), ("#define CONFIG_BUGGY 1\n", False)):
+                with open(os.path.join(headers, "include", "generated", "autoconf.h"), "w", encoding="utf-8") as f:
+                    f.write(text)
+                self.assertEqual(kernels.Kernel("k", "/k", "6", "/k/v", headers).warns(), warns)
 
     def test_who_ran_when_the_guest_died(self):
         self.assertIsNone(verdict.died_in(QUIET))

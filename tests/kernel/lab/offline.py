@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 OUTPUT = re.compile(r"lab: output (\S+) (\d+)$")
 
 
@@ -22,8 +23,9 @@ def binaries(plan):
 def files(plan, module):
     """Path in the guest -> content."""
     found = {"/plan": plan.encode()}
-    with open(module, "rb") as f:
-        found["/npuprof.ko"] = f.read()
+    for name, path in (("/npuprof.ko", module), ("/health.sh", os.path.join(HERE, "guest", "health.sh"))):
+        with open(path, "rb") as f:
+            found[name] = f.read()
     for binary in binaries(plan):
         for path in closure(binary):
             # The loader finds $ORIGIN by the name it was given.

@@ -20,12 +20,15 @@ COMPLAINTS = [
     r"genirq: Flags mismatch", r"Trying to (free|vfree)", r"Freed in ", r"Object already free",
     r"page allocation failure", r"Bad page (state|map)", r"BUG_ON",
     r"preempt_count", r"softirq: huh", r"Runtime PM usage count underflow",
+    r"\bBUG \S+ .*: ", r"(Poison|Redzone) overwritten", r"rcu_tasks: INFO", r"INFO: lockdep is turned off",
+    r"debugfs: .*already present", r"cannot create duplicate", r"kobject_add_internal failed", r"Call Trace:",
+    r"kmemleak: .*disabled",
 ]
 PATTERN = re.compile("|".join(COMPLAINTS))
 
 # Not about the kernel's health although a pattern fits.
 HARMLESS = [
-    r"lab: ",                              # our own marks
+    r"\blab: ",                            # our own marks
     r"Spectre|Meltdown|MDS|Mitigation|RETBleed|Speculative|Register File Data",  # of the emulated CPU
     r"DMAR: (Host address width|DRHD base|IOMMU enabled|Intel|No|dmar|RMRR|ATSR|Disable|IOMMU feature)",
     r"DMA-API: (preallocated|debugging enabled|memory usage)",
@@ -33,6 +36,14 @@ HARMLESS = [
 HARMLESS_PATTERN = re.compile("|".join(HARMLESS))
 
 BEGIN = "lab: begin"
+HEALTH = re.compile(r"\blab: health (begin|end)((?: [\w-]+=\d+)*)")
+# What the kernel counts, its value in health, and what another one means.
+SIGNS = {
+    "lockdep": (1, "lockdep switched itself off, as it does after a report"),
+    "dma-api": (0, "errors in the use of DMA were counted"),
+    "objects": (0, "objects such as timers were used wrongly"),
+    "kmemleak": (1, "leaks were not looked for: kmemleak switched itself off"),
+}
 SUITE = re.compile(r"lab: suite (\S+)")
 
 
@@ -64,6 +75,23 @@ def complaints(console, context=30, limit=20):
         if len(found) == limit:
             break
     return found
+
+
+def health(console):
+    """[(sign, what is wrong or None)] of what the kernel counts, at the beginning and at the end."""
+    seen = {}
+    for when, values in HEALTH.findall(console):
+        for word in values.split():
+            sign, _, value = word.partition("=")
+            seen.setdefault(sign, {})[when] = int(value)
+    out = []
+    for sign, values in sorted(seen.items()):
+        good, meaning = SIGNS[sign]
+        bad = [f"{when}: {value}" for when, value in values.items() if value != good]
+        if "end" not in values:
+            bad.append("the guest ended before it was looked at again")
+        out.append((sign, f"{meaning} ({', '.join(bad)})" if bad else None))
+    return out
 
 
 def died_in(console):

@@ -18,6 +18,7 @@ leave() {
 }
 
 mark() { echo "lab: $*" >/dev/kmsg; }
+. "$(dirname "$0")/health.sh"
 
 # From here on the console carries all that the kernel says, but for debugging output.
 dmesg -n 7
@@ -29,6 +30,7 @@ for name in /sys/class/virtio-ports/*/name; do
   [ "$(cat "$name" 2>/dev/null)" = npusim ] && export NPUSIM_PORT=/dev/$(basename "$(dirname "$name")")
 done
 mark "begin"
+health begin
 
 while IFS=$'\t' read -r name seconds command; do
   mark "suite $name"
@@ -47,5 +49,6 @@ mark "end"
   echo scan >/sys/kernel/debug/kmemleak
   cat /sys/kernel/debug/kmemleak >"$results/kmemleak"
 }
+health end
 mark "done"
 leave 0
