@@ -130,7 +130,7 @@ int ShowDevices(bool json) {
   std::string reason;
   Check(device::ChooseBackend(&backend, &reason));
   std::vector<Shown> all;
-  for (uint32_t id = 0; id < device::DeviceCount(backend); ++id) all.push_back(Look(backend, id));
+  for (const uint32_t id : device::DeviceIds(backend)) all.push_back(Look(backend, id));
   // A device that refuses does not hide the others.
   bool simulated = false, refused = false;
   for (const Shown& shown : all) {

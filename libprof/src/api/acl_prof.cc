@@ -40,8 +40,9 @@ aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums,
   aclprofConfig* config = nullptr;
   Guarded([&] {
     std::string why;
-    const uint32_t present = deviceNums ? Manager::Process().DeviceCount(&why) : 0;
-    if (deviceIdList && deviceNums && present == 0) {
+    std::vector<uint32_t> present;
+    if (deviceNums) present = Manager::Process().DeviceIds(&why);
+    if (deviceIdList && deviceNums && present.empty()) {
       return Result::Fail(
           npuprof::code::kInvalidParam,
           fmt::format("the list of devices has {}, but this process has none: {}", deviceNums, why));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "device/device_file.h"
 #include "device/refusals.h"
@@ -16,8 +18,9 @@ int SimDeviceCount();
 std::string SimRuntimeVersion();
 Status OpenSim(uint32_t id, std::unique_ptr<DeviceFile>* out);
 
-/// Number of /dev/npuprof<N>, counted from 0 up to the first that is missing.
-int KernelDeviceCount();
+/// Every N of a character device npuprof<N> in @p directory, in ascending order. There may be gaps: a container is given
+/// some of the NPUs, or the driver of one was unbound.
+std::vector<uint32_t> KernelDeviceIds(const std::string& directory = "/dev");
 /// Why none may be there.
 OpenFacts KernelFacts();
 Status OpenKernel(uint32_t id, std::unique_ptr<DeviceFile>* out);

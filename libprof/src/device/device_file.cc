@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <numeric>
 #include <string_view>
 
 #include "device/backends.h"
@@ -62,7 +63,7 @@ Status ChooseBackend(Backend* backend, std::string* reason) {
     *backend = Backend::kSim;
     *reason = "NPUPROF_DEVICE is sim";
   } else if (wish == "kernel") {
-    if (KernelDeviceCount() == 0) {
+    if (KernelDeviceIds().empty()) {
       return Status::Fail(ErrorKind::kNotFound, fmt::format("NPUPROF_DEVICE is kernel, but {}",
                                                             OpenRefused(0, ENOENT, KernelFacts()).text));
     }
@@ -71,7 +72,7 @@ Status ChooseBackend(Backend* backend, std::string* reason) {
   } else if (sim) {
     *backend = Backend::kSim;
     *reason = "the process uses the simulated runtime";
-  } else if (KernelDeviceCount() > 0) {
+  } else if (!KernelDeviceIds().empty()) {
     *backend = Backend::kKernel;
     *reason = elsewhere ? "the simulated runtime uses the machine's NPUs (NPUSIM_PORT)"
                         : "the kernel module has devices";
@@ -79,9 +80,9 @@ Status ChooseBackend(Backend* backend, std::string* reason) {
     *backend = Backend::kNone;
     *reason =
         elsewhere
-            ? "the simulated runtime uses the machine's NPUs (NPUSIM_PORT), but there is no /dev/npuprof0; "
+            ? "the simulated runtime uses the machine's NPUs (NPUSIM_PORT), but there is no /dev/npuprof<N>; "
               "host data alone"
-            : "no simulated runtime in this process and no /dev/npuprof0; host data alone";
+            : "no simulated runtime in this process and no /dev/npuprof<N>; host data alone";
   }
   return Status::Ok();
 }
@@ -91,10 +92,18 @@ std::string RuntimeVersion(Backend backend) {
   return used ? SimRuntimeVersion() : "";
 }
 
-unsigned DeviceCount(Backend backend) {
-  if (backend == Backend::kSim) return static_cast<unsigned>(std::max(0, SimDeviceCount()));
-  if (backend == Backend::kKernel) return static_cast<unsigned>(KernelDeviceCount());
-  return 0;
+std::vector<uint32_t> DeviceIds(Backend backend) {
+  if (backend == Backend::kKernel) return KernelDeviceIds();
+  std::vector<uint32_t> ids(backend == Backend::kSim ? static_cast<size_t>(std::max(0, SimDeviceCount()))
+                                                     : 0);
+  std::iota(ids.begin(), ids.end(), 0u);
+  return ids;
+}
+
+std::string DeviceIdText(const std::vector<uint32_t>& ids) {
+  if (ids.size() > 1 && ids.back() - ids.front() == ids.size() - 1)
+    return fmt::format("{} to {}", ids.front(), ids.back());
+  return fmt::format("{}", fmt::join(ids, ", "));
 }
 
 Status DeviceFile::Open(Backend backend, uint32_t id, std::unique_ptr<DeviceFile>* out) {

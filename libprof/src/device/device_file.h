@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
@@ -32,8 +33,10 @@ Status ChooseBackend(Backend* backend, std::string* reason);
 /// it does not tell.
 std::string RuntimeVersion(Backend backend);
 
-/// Number of devices of @p backend, 0 for kNone. Ids are 0 to count - 1.
-unsigned DeviceCount(Backend backend);
+/// Ids of the devices of @p backend, ascending; none for kNone.
+std::vector<uint32_t> DeviceIds(Backend backend);
+/// For people: "0 to 3", or "0, 2" where one is missing between them.
+std::string DeviceIdText(const std::vector<uint32_t>& ids);
 
 /// An open device, the way uapi/npuprof.h describes it: opening is the session, destruction releases it all.
 /// Any thread, but not destroyed while another thread is in a call. In a forked child every call fails with

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -72,15 +76,26 @@ class KernelFile final : public DeviceFile {
 
 }  // namespace
 
-int KernelDeviceCount() {
-  int count = 0;
-  struct stat st;
-  while (stat(DevicePath(static_cast<uint32_t>(count)).c_str(), &st) == 0 && S_ISCHR(st.st_mode)) ++count;
-  return count;
+std::vector<uint32_t> KernelDeviceIds(const std::string& directory) {
+  constexpr std::string_view kPrefix = "npuprof";
+  std::vector<uint32_t> ids;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    uint32_t id = 0;
+    if (!name.starts_with(kPrefix)) continue;
+    const char* last = name.data() + name.size();
+    const auto [stop, wrong] = std::from_chars(name.data() + kPrefix.size(), last, id);
+    std::error_code unseen;
+    if (wrong == std::errc() && stop == last && entry->is_character_file(unseen)) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
 OpenFacts KernelFacts() {
-  return {access("/sys/module/npuprof", F_OK) == 0, KernelDeviceCount()};
+  return {access("/sys/module/npuprof", F_OK) == 0, KernelDeviceIds()};
 }
 
 Status OpenKernel(uint32_t id, std::unique_ptr<DeviceFile>* out) {

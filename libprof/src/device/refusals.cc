@@ -127,7 +127,7 @@ Status OpenRefused(uint32_t id, int error, const OpenFacts& facts) {
                                         "loaded; load it (modprobe npuprof) or take NPUPROF_DEVICE=sim",
                                         id),
                             error);
-      if (facts.devices == 0)
+      if (facts.devices.empty())
         return Status::Fail(
             ErrorKind::kNotFound,
             fmt::format("device {} does not exist: the kernel module npuprof is loaded, but has "
@@ -136,8 +136,8 @@ Status OpenRefused(uint32_t id, int error, const OpenFacts& facts) {
                         id, path),
             error);
       return Status::Fail(ErrorKind::kNotFound,
-                          fmt::format("device {} does not exist; the kernel module has {} (0 to {})", id,
-                                      facts.devices, facts.devices - 1),
+                          fmt::format("device {} does not exist; the kernel module has {} ({})", id,
+                                      facts.devices.size(), DeviceIdText(facts.devices)),
                           error);
     case EACCES:
       return Status::Fail(

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "device/device_file.h"
@@ -26,8 +27,8 @@ Status Refused(Backend backend, const std::string& device, const std::string& wh
 
 /// What there is to know about why /dev/npuprof<N> does not open.
 struct OpenFacts {
-  bool module_loaded = false;  ///< /sys/module/npuprof exists
-  int devices = 0;             ///< nodes there are
+  bool module_loaded = false;     ///< /sys/module/npuprof exists
+  std::vector<uint32_t> devices;  ///< ids of the nodes there are
 };
 Status OpenRefused(uint32_t id, int error, const OpenFacts& facts);
 

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+
+#include "device/device_file.h"
 
 namespace npuprof {
 namespace {
@@ -78,7 +81,8 @@ Result CheckDataTypes(uint64_t data_types) {
 }
 
 Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const void* events,
-                    uint64_t data_types, uint32_t devices_present, aclprofConfig** config) {
+                    uint64_t data_types, const std::vector<uint32_t>& devices_present,
+                    aclprofConfig** config) {
   auto refuse = [](std::string text) { return Result::Fail(code::kInvalidParam, std::move(text)); };
   *config = nullptr;
   if (count > 0 && !devices) return refuse(fmt::format("the list of {} devices is NULL", count));
@@ -89,19 +93,20 @@ Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const 
     return refuse(fmt::format("data types {:#x} without a device; only ACL_PROF_MSPROFTX is possible then",
                               data_types));
   }
-  if (count > 0 && devices_present == 0) {
+  if (count > 0 && devices_present.empty()) {
     return refuse(
         fmt::format("the list of devices has {}, but this process has none; see NPUPROF_DEVICE", count));
   }
-  if (count > devices_present) {
-    return refuse(fmt::format("{} devices are listed; there are {}", count, devices_present));
+  if (count > devices_present.size()) {
+    return refuse(fmt::format("{} devices are listed; there are {}", count, devices_present.size()));
   }
   auto made = std::make_unique<aclprofConfig>();
   uint64_t seen = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t id = devices[i];
-    if (id >= devices_present || id >= kMaxDevices) {
-      return refuse(fmt::format("device {} does not exist; ids go from 0 to {}", id, devices_present - 1));
+    if (id >= kMaxDevices || std::ranges::find(devices_present, id) == devices_present.end()) {
+      return refuse(
+          fmt::format("device {} does not exist; there are {}", id, device::DeviceIdText(devices_present)));
     }
     if (seen >> id & 1) return refuse(fmt::format("device {} is listed twice", id));
     seen |= uint64_t{1} << id;

@@ -44,9 +44,11 @@ Result CheckDataTypes(uint64_t data_types);
 
 /// Living configurations, so that a pointer freed twice, or never made here, is refused instead of followed.
 /// Any thread.
+/// @param devices_present  ids there are
 /// @param config  on success the new configuration
 Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const void* events,
-                    uint64_t data_types, uint32_t devices_present, aclprofConfig** config);
+                    uint64_t data_types, const std::vector<uint32_t>& devices_present,
+                    aclprofConfig** config);
 Result DestroyConfig(const aclprofConfig* config);
 /// Copies a living configuration.
 Result CopyConfig(const aclprofConfig* config, aclprofConfig* copy);

@@ -93,15 +93,15 @@ Result Manager::CheckMode(const char* function) const {
   return Result::Ok();
 }
 
-uint32_t Manager::DeviceCount(std::string* why) const {
+std::vector<uint32_t> Manager::DeviceIds(std::string* why) const {
   device::Backend backend = device::Backend::kNone;
   std::string reason;
   if (const Status status = device::ChooseBackend(&backend, &reason); !status.ok()) {
     *why = status.text;
-    return 0;
+    return {};
   }
   *why = reason;
-  return device::DeviceCount(backend);
+  return device::DeviceIds(backend);
 }
 
 Result Manager::Init(const char* path, size_t length) {

@@ -38,8 +38,8 @@ class Manager {
   Result SetConfig(int type, const char* text, size_t length);
   Result Start(const aclprofConfig* config);
   Result Stop(const aclprofConfig* config);
-  /// Number of devices of this process; the reason why there are none goes to @p why.
-  uint32_t DeviceCount(std::string* why) const;
+  /// Ids of the devices of this process; the reason why there are none goes to @p why.
+  std::vector<uint32_t> DeviceIds(std::string* why) const;
 
   int32_t RegisterComponent(uint32_t module, ProfCommandHandle handle);
   Result DeviceChanged(uint32_t id, bool open);

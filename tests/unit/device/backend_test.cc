@@ -6,7 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <string>
+#include <vector>
 
+#include "device/backends.h"
 #include "device/device_file.h"
 #include "npuprof.h"
 #include "npusim/npusim_device.h"
@@ -69,8 +73,8 @@ TEST_F(BackendTest, SimulatedRuntimeInTheProcessIsTaken) {
     EXPECT_EQ(backend_, Backend::kSim);
     EXPECT_FALSE(reason_.empty());
   }
-  EXPECT_EQ(DeviceCount(Backend::kSim), 2u);
-  EXPECT_EQ(DeviceCount(Backend::kNone), 0u);
+  EXPECT_EQ(DeviceIds(Backend::kSim), (std::vector<uint32_t>{0, 1}));
+  EXPECT_TRUE(DeviceIds(Backend::kNone).empty());
 }
 
 // NPUSIM_PORT: the program's NPUs are the machine's, and never some of the simulated runtime's.
@@ -83,11 +87,34 @@ TEST_F(BackendTest, RuntimeWithNpusElsewhereIsProfiledThroughTheKernel) {
   const Status status = Choose("sim");
   EXPECT_EQ(status.kind, ErrorKind::kNotFound);
   EXPECT_NE(status.text.find("NPUSIM_PORT is set"), std::string::npos) << status.text;
-  EXPECT_EQ(DeviceCount(Backend::kSim), 0u);
+  EXPECT_TRUE(DeviceIds(Backend::kSim).empty());
   std::unique_ptr<DeviceFile> file;
   const Status opened = DeviceFile::Open(Backend::kSim, 0, &file);
   EXPECT_EQ(opened.kind, ErrorKind::kNotFound);
   EXPECT_NE(opened.text.find("/dev/npuprof<N>"), std::string::npos) << opened.text;
+}
+
+// A container is given some of the machine's NPUs, or the driver of one was unbound.
+TEST(KernelDevices, BehindAGapAreFound) {
+  const std::filesystem::path dev = testing::TempDir() + "npuprof_gap." + std::to_string(getpid());
+  ASSERT_TRUE(std::filesystem::create_directory(dev));
+  const auto node = [&](const char* name, const char* target) {
+    ASSERT_EQ(symlink(target, (dev / name).c_str()), 0) << name;
+  };
+  EXPECT_TRUE(KernelDeviceIds(dev).empty());
+  for (const char* name : {"npuprof10", "npuprof2", "npuprof", "npuprof3x", "npuprof-4", "xnpuprof5"})
+    node(name, "/dev/null");
+  node("npuprof6", "/etc/passwd");
+  node("npuprof7", "/nowhere");
+  EXPECT_EQ(KernelDeviceIds(dev), (std::vector<uint32_t>{2, 10}));
+  std::filesystem::remove_all(dev);
+  EXPECT_TRUE(KernelDeviceIds(dev).empty());
+}
+
+TEST(KernelDevices, AreNamedAsARangeOrOneByOne) {
+  EXPECT_EQ(DeviceIdText({0}), "0");
+  EXPECT_EQ(DeviceIdText({0, 1, 2}), "0 to 2");
+  EXPECT_EQ(DeviceIdText({1, 3}), "1, 3");
 }
 
 TEST_F(BackendTest, OtherWishesAreRefusedInOneSentence) {

@@ -83,19 +83,20 @@ TEST(Refusals, ModuleOfAnotherReleaseIsNamedWithBothVersions) {
 }
 
 TEST(Refusals, ANodeThatDoesNotOpenSaysWhatIsMissing) {
-  const auto text = [](int error, bool loaded, int devices) {
-    return OpenRefused(1, error, {loaded, devices}).text;
+  const auto text = [](int error, bool loaded, std::vector<uint32_t> devices) {
+    return OpenRefused(1, error, {loaded, std::move(devices)}).text;
   };
-  EXPECT_NE(text(ENOENT, false, 0).find("the kernel module npuprof is not loaded"), std::string::npos);
-  EXPECT_NE(text(ENOENT, true, 0).find("is loaded, but has no device"), std::string::npos);
-  EXPECT_EQ(text(ENXIO, true, 1), "device 1 does not exist; the kernel module has 1 (0 to 0)");
-  EXPECT_NE(text(EACCES, true, 2).find("join the group"), std::string::npos);
-  EXPECT_NE(text(EPERM, true, 2).find("--device /dev/npuprof1"), std::string::npos);
-  EXPECT_NE(text(ENOMEM, true, 2).find("mlock_kb"), std::string::npos);
-  EXPECT_EQ(OpenRefused(1, ENOENT, {true, 0}).kind, ErrorKind::kNotFound);
-  EXPECT_EQ(OpenRefused(1, EMFILE, {true, 2}).kind, ErrorKind::kBusy);
-  EXPECT_EQ(OpenRefused(1, EACCES, {true, 2}).kind, ErrorKind::kDevice);
-  EXPECT_EQ(OpenRefused(1, EACCES, {true, 2}).error, EACCES);
+  EXPECT_NE(text(ENOENT, false, {}).find("the kernel module npuprof is not loaded"), std::string::npos);
+  EXPECT_NE(text(ENOENT, true, {}).find("is loaded, but has no device"), std::string::npos);
+  EXPECT_EQ(text(ENXIO, true, {0}), "device 1 does not exist; the kernel module has 1 (0)");
+  EXPECT_EQ(text(ENOENT, true, {0, 2}), "device 1 does not exist; the kernel module has 2 (0, 2)");
+  EXPECT_NE(text(EACCES, true, {0, 1}).find("join the group"), std::string::npos);
+  EXPECT_NE(text(EPERM, true, {0, 1}).find("--device /dev/npuprof1"), std::string::npos);
+  EXPECT_NE(text(ENOMEM, true, {0, 1}).find("mlock_kb"), std::string::npos);
+  EXPECT_EQ(OpenRefused(1, ENOENT, {true, {}}).kind, ErrorKind::kNotFound);
+  EXPECT_EQ(OpenRefused(1, EMFILE, {true, {0, 1}}).kind, ErrorKind::kBusy);
+  EXPECT_EQ(OpenRefused(1, EACCES, {true, {0, 1}}).kind, ErrorKind::kDevice);
+  EXPECT_EQ(OpenRefused(1, EACCES, {true, {0, 1}}).error, EACCES);
 }
 
 }  // namespace

@@ -38,8 +38,14 @@ TEST(Config, BitsThatNoSessionAcceptsAreRefusedAtStart) {
 class ConfigTest : public testing::Test {
  protected:
   int Create(std::vector<uint32_t> ids, uint64_t types, uint32_t present = 2, const void* events = nullptr) {
+    std::vector<uint32_t> there(present);
+    std::iota(there.begin(), there.end(), 0u);
+    return CreateOf(std::move(ids), types, there, events);
+  }
+  int CreateOf(std::vector<uint32_t> ids, uint64_t types, const std::vector<uint32_t>& there,
+               const void* events = nullptr) {
     const Result result =
-        CreateConfig(ids.data(), static_cast<uint32_t>(ids.size()), 1, events, types, present, &config_);
+        CreateConfig(ids.data(), static_cast<uint32_t>(ids.size()), 1, events, types, there, &config_);
     EXPECT_EQ(config_ != nullptr, result.ok());
     EXPECT_EQ(result.text.empty(), result.ok());
     if (config_) {
@@ -71,7 +77,15 @@ TEST_F(ConfigTest, OnlyPossibleListsOfDevicesAreTaken) {
   many.push_back(64);
   EXPECT_EQ(Create(many, 1, 65), 100000);
   aclprofConfig* config = nullptr;
-  EXPECT_EQ(CreateConfig(nullptr, 1, 1, nullptr, 1, 2, &config).code, 100000);
+  EXPECT_EQ(CreateConfig(nullptr, 1, 1, nullptr, 1, {0, 1}, &config).code, 100000);
+}
+
+TEST_F(ConfigTest, DevicesBehindAGapAreTaken) {
+  EXPECT_EQ(CreateOf({1}, 1, {1}), 0);
+  EXPECT_EQ(CreateOf({0, 2}, 1, {0, 2}), 0);
+  EXPECT_EQ(copy_.dev_ids[1], 2u);
+  EXPECT_EQ(CreateOf({0}, 1, {1}), 100000);
+  EXPECT_EQ(CreateOf({0, 1}, 1, {0, 2}), 100000);
 }
 
 TEST_F(ConfigTest, TypesAndGroupAreNotJudgedHere) {
