@@ -3,11 +3,12 @@
 // JSON what the model of each device counted inside the window.
 //
 // usage: workload DIR [tasks=N] [devices=N] [streams=N] [before=N] [after=N] [kind=aic|aiv|mix|mixaiv|aicpu]
-//                 [blocks=N] [cycles=N] [types=0x..] [metrics=N] [single=0|1] [sync=N] [units=N] [model=FILE]
-//                 [set=TYPE:TEXT]...
+//                 [blocks=N] [cycles=N] [types=0x..] [metrics=N] [single=0|1] [sync=N] [units=N] [replay=N]
+//                 [model=FILE] [set=TYPE:TEXT]...
 // tasks, before and after are per device; before and after lie outside the window. single=1 launches tasks
 // one call each instead of all by one call, and sync=N then waits for them after every N calls. With model=FILE a
 // task is one execution of that model.
+// replay=N: the tasks of a device are captured once, on its first stream, and what was captured is executed N times.
 // units=N: N rounds, too, of work for all that is no core: media engines, network, links to the host and between
 // devices, AI CPU. A round takes some 20 ms of the device.
 #include <atomic>
@@ -32,7 +33,7 @@ struct Options {
   uint64_t tasks = 1000, before = 0, after = 0, cycles = 2000, sync = 0;
   uint32_t devices = 1, streams = 1, blocks = 8, metrics = 1;
   uint64_t types = ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS | ACL_PROF_RUNTIME_API;
-  uint64_t units = 0;
+  uint64_t units = 0, replay = 0;
   bool single = false;
   int kind = NPUSIM_OP_AI_CORE;
   std::vector<std::pair<int, std::string>> settings;
@@ -72,6 +73,8 @@ bool Parse(int argc, char** argv, Options* o) {
       o->types = number;
     else if (key == "model")
       o->model = value;
+    else if (key == "replay")
+      o->replay = number;
     else if (key == "units")
       o->units = number;
     else if (key == "single")
@@ -117,7 +120,8 @@ class Device {
   // Runs so many tasks, spread over the streams, and waits for them.
   void Run(uint64_t tasks) {
     Check(aclrtSetDevice(static_cast<int32_t>(id_)), "aclrtSetDevice");
-    for (size_t i = 0; i < streams_.size(); i++) {
+    if (options_.replay != 0) Replay(tasks);
+    for (size_t i = 0; options_.replay == 0 && i < streams_.size(); i++) {
       const uint64_t share = tasks / streams_.size() + (i < tasks % streams_.size() ? 1 : 0);
       for (uint64_t call = 0; inputs_ != nullptr && call < share; call++)
         Check(aclmdlExecuteAsync(model_, inputs_, outputs_, streams_[i]), "aclmdlExecuteAsync");
@@ -174,6 +178,18 @@ class Device {
   }
 
  private:
+  void Replay(uint64_t tasks) {
+    aclmdlRI captured = nullptr;
+    Check(aclmdlRICaptureBegin(streams_[0], ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), "aclmdlRICaptureBegin");
+    Check(npusimLaunch(streams_[0], "work", "Work", options_.kind, options_.blocks, options_.cycles, tasks),
+          "npusimLaunch");
+    Check(aclmdlRICaptureEnd(streams_[0], &captured), "aclmdlRICaptureEnd");
+    for (uint64_t round = 0; round < options_.replay; round++)
+      Check(aclmdlRIExecuteAsync(captured, streams_[0]), "aclmdlRIExecuteAsync");
+    Check(aclrtSynchronizeDevice(), "aclrtSynchronizeDevice");
+    Check(aclmdlRIDestroy(captured), "aclmdlRIDestroy");
+  }
+
   static aclmdlDataset* Buffers(size_t count, size_t (*size)(aclmdlDesc*, size_t), aclmdlDesc* desc) {
     aclmdlDataset* set = aclmdlCreateDataset();
     for (size_t i = 0; i < count; i++) {

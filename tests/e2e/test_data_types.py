@@ -66,6 +66,23 @@ class DataTypes(ClientTest):
                 self.assertEqual(levels, {r["Level"] for r in rows(profile.export()["output"], "api_statistic")})
 
 
+class Copies(ClientTest):
+    def test_each_copy_has_its_row_and_with_task_times_size_and_bandwidth(self):
+        _, profile = self.workload(self.fresh("copies"), "tasks=0", "units=1", f"types={ACL_API | TASK_TIME:#x}")
+        output = profile.export()["output"]
+        calls = {r["API Name"]: int(r["Count"]) for r in rows(output, "api_statistic") if r["Level"] == "acl"}
+        self.assertEqual(2, calls["aclrtMemcpyAsync"])
+        with open(glob.glob(os.path.join(output, "msprof_*.json"))[0], encoding="utf-8") as f:
+            copies = [e for e in json.load(f) if e.get("name") == "MEMCPY_ASYNC" and e["ph"] == "X"]
+        self.assertEqual([8 << 20, 4 << 20], [e["args"]["size(B)"] for e in copies])
+        self.assertEqual(["host to device", "device to host"], [e["args"]["operation"] for e in copies])
+        for copy in copies:
+            self.assertAlmostEqual(copy["args"]["size(B)"] / (float(copy["dur"]) * 1000), copy["args"]["bandwidth(GB/s)"],
+                                   delta=0.001 * copy["args"]["bandwidth(GB/s)"])
+        alone = self.workload(self.fresh("alone"), "tasks=0", "units=1", f"types={ACL_API:#x}")[1]
+        self.assertNotIn("memcpy_info", self.assert_readable(alone)["host"])
+
+
 def pairwise(*lists):
     """Few combinations in which each value of a list meets each value of every other list."""
     wanted = {(i, a, j, b) for (i, one), (j, other) in itertools.combinations(enumerate(lists), 2)

@@ -10,6 +10,7 @@
 
 #include "runtime/acl/api.h"
 #include "runtime/acl/convert.h"
+#include "runtime/acl/model_memory.h"
 
 using namespace npusim;
 
@@ -26,6 +27,7 @@ namespace {
 struct LoadedModel {
   std::vector<ops::Tensor> inputs, outputs;
   std::vector<RtOperator> ops;
+  ModelMemory memory;
   uint32_t device;
   mutable std::atomic<uint64_t> executions{0};
 };
@@ -66,10 +68,16 @@ int Load(uint32_t* id, Read read) {
   model->inputs = file.inputs;
   model->outputs = file.outputs;
   model->device = static_cast<uint32_t>(device);
-  for (size_t i = 0; i < file.ops.size(); i++) model->ops.push_back(ToLaunchable(file.ops[i], file.plans[i]));
+  for (size_t i = 0; i < file.ops.size(); i++) {
+    model->ops.push_back(ToLaunchable(file.ops[i], file.plans[i]));
+    uint64_t outputs = 0;
+    for (const auto& tensor : file.ops[i].outputs) outputs += tensor.StorageBytes();
+    model->memory.Add(outputs);
+  }
   {
     std::lock_guard lock(Models().mutex);
     *id = Models().next_id++;
+    model->memory.Place(*id);
     Models().models[*id] = model;
   }
   MsprofSetDeviceIdByGeModelIdx(*id, model->device);
@@ -114,8 +122,11 @@ int Execute(uint32_t id, const aclmdlDataset* input, const aclmdlDataset* output
   const bool marked = graph == nullptr && AclSwitches().Any(PROF_TRAINING_TRACE);
   Span span(rtGraphEngineWants(kModelBits), MSPROF_REPORT_MODEL_LEVEL, MSPROF_REPORT_MODEL_EXECUTE_TYPE, id);
   if (marked) rtProfilerTraceEx(iteration, id, kModelStartTag, stream);
-  for (const RtOperator& op : model->ops)
-    if (int code = rtLaunchOperator(op, stream)) return code;
+  MemoryTrace memory(model->memory, model->device, graph == nullptr);
+  for (size_t i = 0; i < model->ops.size(); i++) {
+    if (int code = rtLaunchOperator(model->ops[i], stream)) return code;
+    memory.Launched(i, model->ops[i].name);
+  }
   if (marked) {
     rtProfilerTraceEx(iteration, id, kIterationEndTag, stream);
     rtProfilerTraceEx(iteration, id, kModelEndTag, stream);

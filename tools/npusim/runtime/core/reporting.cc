@@ -99,6 +99,7 @@ struct Registration {
                "ModelExecute"});
     NameTypes(node, MSPROF_REPORT_NODE_BASIC_INFO_TYPE, {"node_basic_info", "tensor_info"});
     NameTypes(node, MSPROF_REPORT_NODE_CONTEXT_ID_INFO_TYPE, {"context_id_info", "launch"});
+    NameTypes(node, MSPROF_REPORT_NODE_TASK_MEMORY_TYPE, {"task_memory_info"});
     NameTypes(MSPROF_REPORT_MODEL_LEVEL, 0, {"graph_id_map", "ModelExecute", "ModelLoad"});
     MsprofRegisterCallback(MSPROF_MODULE_RUNTIME, OnRuntimeCommand);
     MsprofRegisterCallback(MSPROF_MODULE_GE, OnGraphEngineCommand);
