@@ -202,6 +202,46 @@ TEST(Rule, AnInterruptedTimeoutIsNotBegunAnew) {
   EXPECT_EQ(ResetDevice(0), 0);  // nobody waits for its end
 }
 
+TEST(Rule, ConstantSignalsChangeNoAnswer) {
+  Port port;
+  struct sigaction action {};
+  action.sa_handler = [](int) { ++alarms; };  // without SA_RESTART
+  sigaction(SIGALRM, &action, nullptr);
+  alarms = 0;
+  itimerval timer{{0, 1000}, {0, 1000}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+  for (int round = 0; round < 20; ++round) {
+    Profiler profiler;
+    profiler.Query();
+    ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 1u << 15)), 1) << round;
+    ASSERT_EQ(profiler.Add(PmuRing(1u << 15, round % 2 ? uint32_t{NPUPROF_RING_OVERWRITE} : 0)), 2) << round;
+    profiler.Start();
+    port.Submit(5);
+    ASSERT_TRUE(port.Drain());
+    npuprof_clock clock{};
+    EXPECT_EQ(profiler.Call(NPUPROF_IOC_CLOCK, &clock), 0) << round;
+    profiler.Flush();
+    if (round % 2) {
+      EXPECT_EQ(profiler.Control(NPUPROF_IOC_FREEZE), 0) << round;
+    }
+    npuprof_control control;
+    int result;
+    do {  // of all requests, the one that waits
+      control = {};
+      control.flags = NPUPROF_STOP_WAIT;
+      control.timeout_ns = 60 * kSecond;
+      result = profiler.Call(NPUPROF_IOC_STOP, &control);
+    } while (result == -EINTR);
+    EXPECT_EQ(result, 0) << round;
+    EXPECT_EQ(profiler.Head(1), 10u) << round;
+    EXPECT_EQ(profiler.Head(2), 5u) << round;
+    profiler.Stats();
+  }
+  timer = {};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+  EXPECT_GT(alarms.load(), 20);
+}
+
 TEST(Rule, AKilledWaiterLeavesNothing) {
   Port port;
   int ready[2];
