@@ -87,7 +87,8 @@ int npuprof_pages_insert(struct vm_area_struct *vma, unsigned long *address,
 	err = vm_insert_pages(vma, *address, pages->pages, &left);
 	if (!err)
 		*address += count << PAGE_SHIFT;
-	return err;
+	/* The addresses are right; what it calls a fault is a table of pages that it got no memory for. */
+	return err == -EFAULT ? -ENOMEM : err;
 }
 
 /**
