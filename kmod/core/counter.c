@@ -18,7 +18,6 @@ void npc_counter_start(struct npc_counter *counter, unsigned int bits, __u64 raw
 	counter->bits = bits;
 	counter->total = 0;
 	counter->last = raw & npc_counter_mask(bits);
-	counter->carry = false;
 }
 
 __u64 npc_counter_update(struct npc_counter *counter, __u64 raw, bool overflowed)
@@ -33,8 +32,6 @@ __u64 npc_counter_update(struct npc_counter *counter, __u64 raw, bool overflowed
 		delta += mask + 1;
 	counter->last = raw;
 	counter->total += delta;
-	if (counter->total < delta)
-		counter->carry = true;
 	return delta;
 }
 

@@ -22,13 +22,11 @@ extern "C" {
  * @total: counted since npc_counter_start()
  * @last: raw value of the last reading
  * @bits: width of the hardware counter, 8 to 64
- * @carry: @total itself went over 64 bits
  */
 struct npc_counter {
 	__u64 total;
 	__u64 last;
 	__u8 bits;
-	bool carry;
 };
 
 /** npc_counter_mask() - largest value of a counter of @bits bits, 1 to 64. */

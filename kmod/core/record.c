@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "core/record.h"
 
-#define NSEC_IN_SEC	 1000000000ULL
 #define BLOCK_FFTS_SHIFT 5 /* position of the FFTS type in npuprof_rec_block_pmu.ffts_type */
 
 static bool is_subtask(__u8 func)
@@ -41,7 +40,7 @@ void npc_record_task_pmu(struct npuprof_rec_task_pmu *record, const struct npc_c
 	record->magic = NPUPROF_STARS_MAGIC;
 	record->stream_id = counts->stream_id;
 	record->task_id = counts->task_id;
-	record->subtask_type = counts->subtask_type | (counts->overflow ? NPC_OVERFLOW_FLAG : 0);
+	record->subtask_type = counts->subtask_type;
 	record->subtask_id = counts->subtask_id;
 	record->ffts_type = (__u16)(counts->ffts_type << NPUPROF_FFTS_SHIFT);
 	record->cycles = counts->cycles;
@@ -173,13 +172,4 @@ void npc_record_core_sample(struct npuprof_rec_core_sample *record, struct npc_c
 	record->time_ns = time_ns;
 	record->count = slots->count;
 	record->core_id = core_id;
-}
-
-__u64 npc_ticks_to_ns(__u64 ticks, __u64 hz)
-{
-	__u64 seconds = ticks / hz;
-	__u64 rest = ticks % hz;
-
-	/* rest * 10^9 fits for every clock below 18 GHz. */
-	return seconds * NSEC_IN_SEC + rest * NSEC_IN_SEC / hz;
 }

@@ -53,7 +53,6 @@ struct npc_task_mark {
  * @ffts_type: NPUPROF_FFTS_*
  * @core_kind: enum npuprof_core_kind; blocks only
  * @core: index within the kind, 0 to 127; blocks only
- * @overflow: a counter went over its 64 bits; tasks only
  */
 struct npc_counts {
 	__u64 counters[NPUPROF_MAX_COUNTERS];
@@ -69,7 +68,6 @@ struct npc_counts {
 	__u8 ffts_type;
 	__u8 core_kind;
 	__u8 core;
-	bool overflow;
 };
 
 /**
@@ -100,8 +98,6 @@ struct npc_core_reading {
 	__u64 cycles;
 	__u32 overflowed;
 };
-
-#define NPC_OVERFLOW_FLAG (1u << 10) /* in npuprof_rec_task_pmu.subtask_type */
 
 /** npc_record_task_log() - start or end of a task or sub-task. */
 void npc_record_task_log(struct npuprof_rec_task_log *record, const struct npc_task_mark *mark);
@@ -170,9 +166,6 @@ void npc_core_update(struct npc_core *core, const struct npc_core_reading *readi
  */
 void npc_record_core_sample(struct npuprof_rec_core_sample *record, struct npc_core *core,
 			    const struct npc_slots *slots, __u8 core_id, __u64 time_ns);
-
-/** npc_ticks_to_ns() - ticks of a clock of @hz (not 0) as nanoseconds, rounded down; exact. */
-__u64 npc_ticks_to_ns(__u64 ticks, __u64 hz);
 
 #ifdef __cplusplus
 }

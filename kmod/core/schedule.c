@@ -34,11 +34,6 @@ int npc_schedule_add(struct npc_schedule *schedule, const __u16 *events, unsigne
 	return 0;
 }
 
-__u32 npc_schedule_mask(const struct npc_schedule *schedule)
-{
-	return (1u << schedule->used) - 1;
-}
-
 bool npc_slots_in_order(const struct npc_slots *slots)
 {
 	unsigned int i;

@@ -51,9 +51,6 @@ void npc_schedule_init(struct npc_schedule *schedule, unsigned int counters);
 int npc_schedule_add(struct npc_schedule *schedule, const __u16 *events, unsigned int count,
 		     struct npc_slots *slots);
 
-/** npc_schedule_mask() - bit k set if counter k is in use; 0 for none. */
-__u32 npc_schedule_mask(const struct npc_schedule *schedule);
-
 /** npc_slots_in_order() - true if event k of the ring is counted by counter k, for all of them. */
 bool npc_slots_in_order(const struct npc_slots *slots);
 

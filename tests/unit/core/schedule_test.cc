@@ -11,9 +11,9 @@ TEST(Schedule, ListTakesCountersInItsOrder) {
   npc_schedule schedule;
   npc_slots slots;
   npc_schedule_init(&schedule, 8);
-  EXPECT_EQ(npc_schedule_mask(&schedule), 0u);  // no event, no counter
+  EXPECT_EQ(schedule.used, 0u);  // no event, no counter
   ASSERT_EQ(npc_schedule_add(&schedule, kGroup, 8, &slots), 0);
-  EXPECT_EQ(npc_schedule_mask(&schedule), 0xffu);
+  EXPECT_EQ(schedule.used, 8u);
   EXPECT_TRUE(npc_slots_in_order(&slots));
 }
 
@@ -28,7 +28,7 @@ TEST(Schedule, SecondListSharesEvents) {
   EXPECT_EQ(slots.slot[1], 6);
   EXPECT_EQ(slots.slot[2], 0);
   EXPECT_FALSE(npc_slots_in_order(&slots));
-  EXPECT_EQ(npc_schedule_mask(&schedule), 0x7fu);
+  EXPECT_EQ(schedule.used, 7u);
 }
 
 TEST(Schedule, MoreThanThereAreIsRefusedAsAWhole) {
@@ -63,7 +63,7 @@ TEST(Schedule, EmptyListTakesNothing) {
   npc_schedule_init(&schedule, 8);
   EXPECT_EQ(npc_schedule_add(&schedule, kGroup, 0, &slots), 0);
   EXPECT_EQ(slots.count, 0);
-  EXPECT_EQ(npc_schedule_mask(&schedule), 0u);
+  EXPECT_EQ(schedule.used, 0u);
 }
 
 }  // namespace
