@@ -106,6 +106,9 @@ void npc_record_task_log(struct npuprof_rec_task_log *record, const struct npc_t
 void npc_record_task_pmu(struct npuprof_rec_task_pmu *record, const struct npc_counts *counts,
 			 const struct npc_slots *slots);
 
+/* Cores of a kind that a record of a block can name: seven bits and one for the kind. */
+#define NPC_BLOCK_CORES 128
+
 /** npc_record_block_pmu() - counters of one block, in the order of the ring's events. */
 void npc_record_block_pmu(struct npuprof_rec_block_pmu *record, const struct npc_counts *counts,
 			  const struct npc_slots *slots);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "core/validate.h"
 
+#include "core/record.h"
 #include "npuprof_layout.h"
 
 /**
@@ -167,7 +168,12 @@ static int check_core(const struct npuprof_add_ring *add, const struct npuprof_q
 	default:
 		return -EINVAL;
 	}
-	return add->core < cores ? 0 : -EINVAL;
+	if (add->core >= cores)
+		return -EINVAL;
+	/* Its records could not say which core they are about. */
+	if (add->channel == NPUPROF_CHANNEL_BLOCK_PMU && add->core >= NPC_BLOCK_CORES)
+		return -EOPNOTSUPP;
+	return 0;
 }
 
 static int check_counts(const struct npuprof_add_ring *add, const struct npc_device *device)

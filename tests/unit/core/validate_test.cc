@@ -165,6 +165,23 @@ TEST_F(AddRing, CoresOfPerCoreChannels) {
   EXPECT_EQ(Check(), -EINVAL);
 }
 
+// Found by review: a record of a block has seven bits for its core, and the device's core 128 would have become core 0.
+TEST_F(AddRing, BlocksOfCoresThatTheirRecordsCannotNameAreRefused) {
+  caps.vector_cores = 200;
+  add = Sample();
+  add.channel = NPUPROF_CHANNEL_BLOCK_PMU;
+  add.period_ns = 0;
+  add.core = 127;
+  EXPECT_EQ(Check(), 0);
+  add.core = 128;
+  EXPECT_EQ(Check(), -EOPNOTSUPP);
+  add.core = 200;
+  EXPECT_EQ(Check(), -EINVAL);
+  add = Sample();
+  add.core = 128;
+  EXPECT_EQ(Check(), 0);
+}
+
 TEST_F(AddRing, DeviceChannelsBelongToNoCore) {
   add.core = 0;
   EXPECT_EQ(Check(), -EINVAL);
