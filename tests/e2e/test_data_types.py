@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import struct
 from decimal import Decimal
 
 from harness import (ACL_API, AICORE_SHAPE, AICPU, API_STATS, DRAIN_PATHS, GE_API_L0, GE_API_L1, HCCL, L2CACHE, METRICS,
@@ -81,6 +82,28 @@ class Copies(ClientTest):
                                    delta=0.001 * copy["args"]["bandwidth(GB/s)"])
         alone = self.workload(self.fresh("alone"), "tasks=0", "units=1", f"types={ACL_API:#x}")[1]
         self.assertNotIn("memcpy_info", self.assert_readable(alone)["host"])
+
+
+class Attributes(ClientTest):
+    def test_operators_tell_their_attributes_if_asked(self):
+        for types, wanted in ((OP_ATTR, True), (TASK_TIME_L2, False), (TASK_TIME_L0 | AICORE_SHAPE, False)):
+            with self.subTest(f"{types:#x}"):
+                directory = self.fresh(f"{types:#x}")
+                self.run_client("attributes", directory, f"{types:#x}")
+                profile = self.profile_in(directory)
+                counts = self.assert_readable(profile)["host"]
+                self.assertEqual((9, 9), (counts["node_basic_info"], counts["tensor_info"]))
+                self.assertEqual(6 if wanted else 0, counts.get("node_attr_info", 0))
+                if not wanted:
+                    continue
+                data = os.path.join(profile.path, "host", "data")
+                with open(os.path.join(data, "unaging.additional.hash_dic.slice_0"), encoding="utf-8") as f:
+                    names = dict(line.rstrip("\n").split(":", 1) for line in f)
+                with open(os.path.join(data, "aging.compact.node_attr_info.slice_0"), "rb") as f:
+                    told = [(names[str(name)], kind, names[str(text)])
+                            for name, kind, text in struct.iter_unpack("<24xQIQ20x", f.read())]
+                self.assertEqual([("aclnnSoftmax_SoftmaxAiCore_SoftmaxV2", 0, "dim:-1"),
+                                  ("aclnnMatmul_MatMulCommon_MatMulV2", 0, "cubeMathType:1")] * 3, told)
 
 
 def pairwise(*lists):

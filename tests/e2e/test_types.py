@@ -36,10 +36,50 @@ class DataTypes(ClientTest):
                 self.assertEqual((name, name.removesuffix("Exct")), (sample["ai_core_metrics"], sample["aiv_metrics"]))
 
     def test_host_samples(self):
-        _, profile = self.workload(self.fresh("host"), "tasks=200", "cycles=1800000", "set=8:cpu,mem")
+        _, profile = self.workload(self.fresh("host"), "tasks=200", "cycles=1800000", "set=8:cpu,mem,disk,network",
+                                   "set=9:cpu,mem", "set=10:50")
         counts = self.assert_readable(profile)["host"]
-        self.assertGreaterEqual(counts["host_cpu.data"], 2)
-        self.assertGreaterEqual(counts["host_mem.data"], 2)
+        told = {k["kind"]: k for k in profile.manifest["host"]["kinds"]}
+        for kind in ("host_cpu", "host_mem", "host_disk", "host_network", "host_sys_cpu", "host_sys_mem"):
+            sampling = told[kind]["sampling"]
+            self.assertEqual(20_000_000, sampling["period_ns"])
+            self.assertGreaterEqual(sampling["samples"], 4)
+            # The first sample of the disk only tells when it was taken.
+            self.assertEqual(sampling["samples"] - (kind == "host_disk"), counts[kind + ".data"])
+            if sampling["samples"] > 4:
+                self.assertGreater(sampling["mean_ns"], 0)
+
+    def test_host_samples_agree_with_the_machine(self):
+        _, profile = self.workload(self.fresh("values"), "tasks=200", "cycles=1800000", "set=8:cpu,mem,network",
+                                   "set=9:cpu,mem")
+
+        def lines(kind):
+            with open(os.path.join(profile.path, "host", "data", f"{kind}.data.slice_0"), encoding="utf-8") as f:
+                return f.read().splitlines()
+
+        with open("/proc/meminfo", encoding="utf-8") as f:
+            total = f.readline().split()
+        self.assertIn(total, [line.split() for line in lines("host_sys_mem")])
+        resident = [int(line.split()[2]) for line in lines("host_mem")]
+        self.assertTrue(all(0 < pages * 4 < int(total[1]) for pages in resident), resident)
+        # Whatever is counted since the boot never falls.
+        for kind, column in (("host_sys_cpu", 1), ("host_network", 1)):
+            last = {}
+            for name, *values in (line.replace(":", " ").split() for line in lines(kind) if line.strip()):
+                if len(values) < 7:
+                    continue
+                self.assertGreaterEqual(int(values[column - 1]), last.get(name, 0), (kind, name))
+                last[name] = int(values[column - 1])
+            self.assertTrue(last, kind)
+
+    def test_identity_of_job_and_machine(self):
+        _, profile = self.workload(self.fresh("rank"), "tasks=1", RANK_ID="7", NPUPROF_JOB="night run")
+        for name in ("host/info.json", "device_0/info.json.0"):
+            info = profile.metadata(name)
+            self.assertEqual((7, "night run", os.uname().nodename), (info["rank_id"], info["jobInfo"], info["hostname"]))
+            self.assertRegex(info["hostUid"], r"^[0-9a-f-]{32,36}$")
+            self.assertTrue(0 < info["cpuNums"] <= os.cpu_count())
+        self.assertEqual(-1, self.workload(self.fresh("alone"), "tasks=1")[1].metadata("host/info.json")["rank_id"])
 
     def test_what_no_table_shows_is_named(self):
         _, profile = self.workload(self.fresh("named"), "tasks=200", "set=8:cpu,mem")

@@ -292,7 +292,11 @@ class HostCheck:
 
     def _samples(self, f):
         forms = {"host_mem.data": [r"\d+( \d+){7}$"],
-                 "host_cpu.data": [r"time \d+$", r"[\d.]+ [\d.]+$", r"\d+ \(.*\) \S( -?\d+){20,}$"]}.get(f.kind)
+                 "host_cpu.data": [r"time \d+$", r"[\d.]+ [\d.]+$", r"\d+ \(.*\) \S( -?\d+){20,}$"],
+                 "host_network.data": [r"time \d+$", r" *[^ :]+:( *\d+)( +\d+){15} *$"],
+                 "host_disk.data": [r" *\d+ \S+ +\S+( +[\d.]+ K/s){2}( +[\d.]+ %){2} \S", r"start_time \d+$"],
+                 "host_sys_cpu.data": [r"TimeStamp:\d+$", r"cpu\d*( +\d+){7,}$"],
+                 "host_sys_mem.data": [r"TimeStamp:\d+$", r"[^:]+: +\d+( kB)?$"]}.get(f.kind)
         if forms is None:
             return
         where = f"host/data/{f.name}"

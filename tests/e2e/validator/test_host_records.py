@@ -180,9 +180,23 @@ class HostRecords(RuleTest):
         self.breaks(copy, "clock-range")
 
     def test_host_samples(self):
-        for name, line in (("host_mem.data", b"12 34\n"), ("host_cpu.data", b"nothing\n")):
+        for name, line in (("host_mem.data", b"12 34\n"), ("host_cpu.data", b"nothing\n"),
+                           ("host_network.data", b"  eth0 1 2\n")):
             with self.subTest(name):
                 copy = self.damage("full")
                 path = f"host/data/{name}.slice_0"
                 copy.write(path, copy.read(path) + line)
+                self.breaks(copy, "host-sample")
+
+    def test_host_samples_that_the_golden_directories_lack(self):
+        for name, good, bad in (("host_disk.data", b"start_time 5\n 12 be/4 root 0.00 K/s 1.00 K/s 0.00 % 0.00 % x\n",
+                                 b"12 be/4 root 0.00 K/s x\n"),
+                                ("host_sys_cpu.data", b"TimeStamp:5\ncpu0 1 2 3 4 5 6 7 8\n\n", b"cpu0 1 2\n"),
+                                ("host_sys_mem.data", b"TimeStamp:5\nMemTotal:  7 kB\n\n", b"MemTotal 7\n")):
+            with self.subTest(name):
+                copy = self.damage("full")
+                path = f"host/data/{name}.slice_0"
+                copy.write(path, good)
+                self.breaks(copy)
+                copy.write(path, good + bad)
                 self.breaks(copy, "host-sample")

@@ -268,7 +268,7 @@ TEST_F(DeviceSession, MemoryIsSampledWhenAskedFor) {
 
 TEST_F(DeviceSession, DevicesThatDoNotExistAreRefused) {
   EXPECT_EQ(Config({2}, kTypes), nullptr);
-  EXPECT_EQ(Message(), "device 2 does not exist; ids go from 0 to 1");
+  EXPECT_EQ(Message(), "device 2 does not exist; there are 0 to 1");
   EXPECT_EQ(Config({0, 0}, kTypes), nullptr);
   EXPECT_EQ(Config({0, 1, 0}, kTypes), nullptr);
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
 
 #include "runtime/acl/api.h"
 #include "runtime/acl/convert.h"
@@ -30,7 +31,8 @@ namespace {
 
 // First stage of every operator: plan it and hand out an executor.
 int Prepare(const char* name, const char* type, std::initializer_list<const aclTensor*> inputs,
-            const aclTensor* output, uint64_t* workspace_size, aclOpExecutor** executor) {
+            const aclTensor* output, uint64_t* workspace_size, aclOpExecutor** executor,
+            const std::string& attributes = "") {
   if (int code = NotNull({{"out", output}, {"workspaceSize", workspace_size}, {"executor", executor}}))
     return code;
   ops::Operator op;
@@ -45,6 +47,7 @@ int Prepare(const char* name, const char* type, std::initializer_list<const aclT
   try {
     auto made = std::make_unique<aclOpExecutor>(
         aclOpExecutor{ToLaunchable(op, ops::PlanOperator(op, PlanningCores()))});
+    if (!attributes.empty()) made->op.attributes = HashOf(attributes);
     *workspace_size = 0;
     *executor = made.release();
     return ACL_SUCCESS;
@@ -102,9 +105,11 @@ aclnnStatus aclnnAdd(void*, uint64_t, aclOpExecutor* executor, aclrtStream strea
   return Run(AclCall::kAdd, executor, stream);
 }
 
-aclnnStatus aclnnMatmulGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2, aclTensor* out, int8_t,
-                                        uint64_t* workspaceSize, aclOpExecutor** executor) {
-  return Prepare("aclnnMatmul_MatMulCommon_MatMulV2", "MatMulV2", {self, mat2}, out, workspaceSize, executor);
+aclnnStatus aclnnMatmulGetWorkspaceSize(const aclTensor* self, const aclTensor* mat2, aclTensor* out,
+                                        int8_t cubeMathType, uint64_t* workspaceSize,
+                                        aclOpExecutor** executor) {
+  return Prepare("aclnnMatmul_MatMulCommon_MatMulV2", "MatMulV2", {self, mat2}, out, workspaceSize, executor,
+                 fmt::format("cubeMathType:{}", cubeMathType));
 }
 
 aclnnStatus aclnnMatmul(void*, uint64_t, aclOpExecutor* executor, aclrtStream stream) {
@@ -126,7 +131,8 @@ aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor* self, int64_t dim, acl
   const auto dims = static_cast<int64_t>(self->tensor.shape.size());
   if (dim < -dims || dim >= dims)
     return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("dimension {} of a tensor with {}", dim, dims));
-  return Prepare("aclnnSoftmax_SoftmaxAiCore_SoftmaxV2", "SoftmaxV2", {self}, out, workspaceSize, executor);
+  return Prepare("aclnnSoftmax_SoftmaxAiCore_SoftmaxV2", "SoftmaxV2", {self}, out, workspaceSize, executor,
+                 fmt::format("dim:{}", dim));
 }
 
 aclnnStatus aclnnSoftmax(void*, uint64_t, aclOpExecutor* executor, aclrtStream stream) {

@@ -99,6 +99,7 @@ struct Registration {
                "ModelExecute"});
     NameTypes(node, MSPROF_REPORT_NODE_BASIC_INFO_TYPE, {"node_basic_info", "tensor_info"});
     NameTypes(node, MSPROF_REPORT_NODE_CONTEXT_ID_INFO_TYPE, {"context_id_info", "launch"});
+    NameTypes(node, MSPROF_REPORT_NODE_ATTR_INFO_TYPE, {"node_attr_info"});
     NameTypes(node, MSPROF_REPORT_NODE_TASK_MEMORY_TYPE, {"task_memory_info"});
     NameTypes(MSPROF_REPORT_MODEL_LEVEL, 0, {"graph_id_map", "ModelExecute", "ModelLoad"});
     MsprofRegisterCallback(MSPROF_MODULE_RUNTIME, OnRuntimeCommand);
@@ -134,7 +135,21 @@ void ReportTrack(const TrackInfo& info, uint64_t time) {
   Report(c);
 }
 
+namespace {
+
+void ReportAttributes(const RtOperator& op, uint64_t launch_end) {
+  MsprofCompactInfo r = CompactRecord(MSPROF_REPORT_NODE_LEVEL, MSPROF_REPORT_NODE_ATTR_INFO_TYPE, launch_end,
+                                      sizeof(MsprofAttrInfo));
+  r.data.nodeAttrInfo.opName = op.name;
+  r.data.nodeAttrInfo.attrType = 0;  // of the operator
+  r.data.nodeAttrInfo.hashId = op.attributes;
+  Report(r, op.is_static);
+}
+
+}  // namespace
+
 void ReportNode(const RtOperator& op, uint64_t launch_end) {
+  if (op.attributes != 0 && GraphEngineSwitches().Any(PROF_OP_ATTR)) ReportAttributes(op, launch_end);
   constexpr uint16_t level = MSPROF_REPORT_NODE_LEVEL;
   MsprofCompactInfo r =
       CompactRecord(level, MSPROF_REPORT_NODE_BASIC_INFO_TYPE, launch_end, sizeof(MsprofNodeBasicInfo));

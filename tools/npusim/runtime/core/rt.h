@@ -32,6 +32,7 @@ struct RtOperator {
   uint64_t duration_ns = 0;  // AI CPU
   npusim_work work = {};
   std::vector<MsrofTensorData> tensors;
+  uint64_t attributes = 0;  // number of the text of its attributes; 0: it has none
 };
 
 enum class RtCopyKind { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice };
