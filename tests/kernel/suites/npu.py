@@ -79,7 +79,7 @@ class Port:
     def totals(self, device):
         status, body = self.ask(self.GET_TOTALS, device)
         assert status == 0, status
-        return dict(zip(self.TOTALS, struct.unpack("<33Q", body)))
+        return dict(zip(self.TOTALS, struct.unpack(f"<{len(self.TOTALS)}Q", body)))
 
     def event_total(self, device, kind, event):
         status, body = self.ask(self.EVENT_TOTAL, device, struct.pack("<IIQ", kind, event, 0))
