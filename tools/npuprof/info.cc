@@ -14,6 +14,7 @@
 #include "npuprof/error.h"
 #include "npuprof/names.h"
 #include "npuprof/output.h"
+#include "npuprof/patience.h"
 #include "npuprof/terminal.h"
 
 namespace npuprof::cli {
@@ -193,7 +194,10 @@ json ProfileJson(const analysis::Profile& profile, const std::optional<Manifest>
                    {"slices", profile.aged()->slices},
                    {"collection_starts_us", profile.aged()->complete_from_us}};
   }
-  if (manifest) out["manifest"] = manifest->json();
+  if (manifest) {
+    if (const auto patience = PatienceOf(manifest->json())) out["stalled_disk"] = patience->Json();
+    out["manifest"] = manifest->json();
+  }
   return out;
 }
 
@@ -239,6 +243,7 @@ void PrintProfile(const analysis::Profile& profile, const std::optional<Manifest
     const json drain = m.value("drain", json::object());
     const std::string reason = drain.value("reason", "");
     Line("drain", drain.value("path", "") + (reason.empty() ? "" : " (" + reason + ")"));
+    if (const auto patience = PatienceOf(m)) Line("stalled disk", patience->Text());
     const json cost = m.value("cost", json::object());
     Line("cost", fmt::format("{} CPU in the drain, {} wakeups, {} written, start {}, stop {}",
                              Duration(cost.value("drain_cpu_ns", uint64_t{0})),

@@ -126,7 +126,7 @@ class Verifier {
       if (!manifest_.is_object()) throw Error("npuprof/manifest.json is no JSON object");
       const RunManifest run = ReadManifest(root_);
       out_.has_manifest = true;
-      out_.stopped = run.complete;
+      out_.stopped = run.complete || manifest_.value("stopped", false);
       out_.simulated = run.simulated;
       out_.repaired = manifest_.contains("repaired");
       losses_ = run.losses;

@@ -6,6 +6,7 @@
 
 #include "base/environment.h"
 #include "drain/drain.h"
+#include "drain/fault_writer.h"
 
 namespace npuprof::drain {
 
@@ -46,6 +47,12 @@ Options Options::FromEnvironment(std::vector<std::string>* warnings) {
           NumberFromEnvironment("NPUPROF_STAGING_MB", 1, 4096, fmt::format("{}", options.staging_bytes >> 20),
                                 warnings != nullptr ? warnings : &unread)) {
     options.staging_bytes = *megabytes << 20;
+  }
+  if (auto rule = DiskFaultFromEnvironment(warnings)) {
+    options.wrap_writer = [rule = std::move(rule)](std::unique_ptr<Writer> inner) {
+      const bool blocks = inner->PollFd() < 0;
+      return std::make_unique<FaultWriter>(std::move(inner), rule, blocks);
+    };
   }
   return options;
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,12 +13,17 @@
 namespace npuprof::drain {
 namespace {
 
-// Whole or not at all, as far as the file system lets: a line that is torn is stepped over by readers.
+// Whole or not at all: what did not fit is taken back.
 bool Write(const std::string& path, int flags, const std::string& text) {
   const QuietWrite quiet;
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0640);
   if (fd < 0) return false;
+  struct stat before;
+  const bool sized = fstat(fd, &before) == 0;
   const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (!written && sized && ftruncate(fd, before.st_size) != 0) {
+    // Readers step over the torn line.
+  }
   return close(fd) == 0 && written;
 }
 
@@ -26,9 +32,8 @@ bool Write(const std::string& path, int flags, const std::string& text) {
 SliceList::SliceList(const std::string& root) : path_(root.empty() ? "" : root + "/npuprof/slices.jsonl") {}
 
 void SliceList::Flush() {
-  // Without room for it a slice has no checksum, and whoever verifies says so.
-  if (!path_.empty() && !pending_.empty()) Write(path_, O_APPEND, pending_);
-  pending_.clear();
+  // Without room for it now, there may be at the end.
+  if (path_.empty() || pending_.empty() || Write(path_, O_APPEND, pending_)) pending_.clear();
 }
 
 void SliceList::Add(std::string_view slice, const SliceEntry& entry) {

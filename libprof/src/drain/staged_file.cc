@@ -269,6 +269,15 @@ bool StagedFile::ReleaseIdle() {
 void StagedFile::Pump(Clock::time_point now) {
   if (failed()) return;
   if (storage_->exhausted()) failing_ = EDQUOT;
+  if (storage_->disk_full() != 0 && !outlives_full_disk_) {
+    outlives_full_disk_ = true;
+    if (ages_) {
+      failing_ = storage_->disk_full();
+    } else {
+      stall_error_ = 0;  // there is room that was kept for it
+      tries_ = 0;
+    }
+  }
   if (failing_ != 0) {
     if (!op_in_flight_ && direct_in_flight_ == 0) Fail(failing_);
     return;
@@ -418,20 +427,23 @@ void StagedFile::SettleMarks(uint64_t durable) {
   }
 }
 
-// A full disk may be emptied by somebody, so it is retried as long as there is staging memory (and beyond:
-// then the rings fill and count). Other errors get a few tries.
+// A full disk may be emptied by somebody, so it is retried as long as there is staging memory; then the collection ends.
+// Other errors get a few tries.
 void StagedFile::Trouble(int error, Clock::time_point now) {
   if (failing_ != 0 || failed()) return;
   const bool first = stall_error_ != error;
   stall_error_ = error;
   ++tries_;
-  const bool hopeless = error == ENOENT || error == ENOTDIR || error == EROFS || error == EACCES ||
+  // A full disk is waited for as long as memory can hold what comes.
+  if (DiskIsFull(error) && station_->pool->free_blocks() == 0) storage_->DiskIsFull(error);
+  const bool hopeless = (DiskIsFull(error) && storage_->disk_full() != 0 && (ages_ || outlives_full_disk_)) ||
+                        error == ENOENT || error == ENOTDIR || error == EROFS || error == EACCES ||
                         error == ELOOP || (!DiskIsFull(error) && tries_ > kTries);
   if (hopeless) {
     failing_ = error;
     return;
   }
-  if (first) {
+  if (first && storage_->disk_full() == 0) {
     message_(Severity::kWarning, fmt::format("stall-{}", error),
              fmt::format("{} cannot be written ({}); records wait in memory while it is tried again", path_,
                          std::strerror(error)));
@@ -450,6 +462,10 @@ void StagedFile::FailIfDirectoryGone(Clock::time_point now) {
 
 void StagedFile::GiveUp() {
   if (failed() || idle()) return;
+  if (DiskIsFull(stall_error_) && storage_->disk_full() == 0) {
+    storage_->DiskIsFull(stall_error_);
+    if (!ages_) return Pump(Clock::now());
+  }
   if (failing_ == 0) failing_ = stall_error_ != 0 ? stall_error_ : ETIMEDOUT;
   if (!op_in_flight_ && direct_in_flight_ == 0) Fail(failing_);
 }
@@ -510,6 +526,15 @@ void StagedFile::Fail(int error) {
             "dictionaries, metadata and other data that is never removed use up the storage limit of {}; "
             "collection ends here, what was collected stays",
             storage_->LimitText()));
+    if (closing_) closed_ = true;
+    return;
+  }
+  if (DiskIsFull(error) && storage_->disk_full() != 0) {
+    message_(
+        Severity::kError, "disk full",
+        fmt::format("the file system of {} is full ({}); collection ends here: what was written stays and is "
+                    "whole, what comes later is counted as lost",
+                    storage_->root().empty() ? path_ : storage_->root(), std::strerror(error)));
     if (closing_) closed_ = true;
     return;
   }

@@ -152,7 +152,7 @@ class StagedFile {
   bool StillOurs(Slice* slice);
   void FinishSlice(Slice* slice, bool mark_done);
   bool CloseSlice(Slice* slice, const std::string& path);
-  void WriteNote(const std::string& path, uint64_t bytes);
+  void LeaveNote(const std::string& path, uint64_t bytes);
   void Cut(Slice* slice, uint64_t bytes);
   void PumpBuffered(Clock::time_point now);
   void PumpDirect(Clock::time_point now);
@@ -193,8 +193,9 @@ class StagedFile {
   unsigned slices_ = 0;
   bool touched_ = false;
   bool waiting_ = false;
-  bool grows_ahead_ = false;  // the file system allocates more than it is given
-  bool counted_ = false;      // as an open file
+  bool outlives_full_disk_ = false;  // was told of it
+  bool grows_ahead_ = false;         // the file system allocates more than it is given
+  bool counted_ = false;             // as an open file
   bool closing_ = false, closed_ = false;
   int error_ = 0;
   int failing_ = 0;  // error that will end the file once nothing is in flight

@@ -111,7 +111,7 @@ bool StagedFile::StillOurs(Slice* slice) {
 void StagedFile::FinishSlice(Slice* slice, bool mark_done) {
   const std::string path = SlicePath(*slice);
   if (slice->fd >= 0 && StillOurs(slice) && CloseSlice(slice, path) && mark_done)
-    WriteNote(path, slice->bytes);
+    LeaveNote(path, slice->bytes);
   if (slice->charged == 0) return;  // never written
   struct stat st;
   const uint64_t taken = lstat(path.c_str(), &st) == 0 ? Allocated(st) + kNoteBytes : 0;
@@ -136,20 +136,18 @@ bool StagedFile::CloseSlice(Slice* slice, const std::string& path) {
   return whole;
 }
 
-void StagedFile::WriteNote(const std::string& path, uint64_t bytes) {
+void StagedFile::LeaveNote(const std::string& path, uint64_t bytes) {
   const std::string text = fmt::format("filesize:{}\nstarttime:0\nendtime  :0\n", bytes);
   const std::string done = path + ".done";
-  const FdChange opening;
-  const int fd = open(done.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
-  const bool written = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int error = errno;
-  if (fd >= 0) close(fd);
-  if (!written) {
-    unlink(done.c_str());  // none rather than an empty one
-    message_(Severity::kWarning, "done",
-             fmt::format("{} could not be written ({}); the records beside it are whole", done,
-                         std::strerror(error)));
+  const int error = WriteNote(done, text);
+  if (error == 0) return;
+  if (error == ENOSPC || error == EDQUOT) {
+    storage_->LeaveNote(done, text);
+    return;
   }
+  message_(Severity::kWarning, "done",
+           fmt::format("{} could not be written ({}); the records beside it are whole", done,
+                       std::strerror(error)));
 }
 
 }  // namespace npuprof::drain

@@ -2,12 +2,16 @@
 #include "drain/storage.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+
+#include "drain/fork_guard.h"
 
 namespace npuprof::drain {
 namespace {
@@ -36,6 +40,20 @@ uint64_t BlocksOf(const std::string& path, bool* directory) {
   *directory = S_ISDIR(st.st_mode);
   return static_cast<uint64_t>(st.st_blocks) * 512;
 }
+
+}  // namespace
+
+int WriteNote(const std::string& path, const std::string& text) {
+  const FdChange opening;
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
+  const bool written = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int error = written ? 0 : errno != 0 ? errno : ENOSPC;
+  if (fd >= 0) close(fd);
+  if (!written) unlink(path.c_str());  // none rather than an empty one
+  return error;
+}
+
+namespace {
 
 bool EndsWith(const std::string& path, const char* end) {
   return path.ends_with(end);
@@ -82,6 +100,18 @@ uint64_t Storage::SliceBytes(uint64_t wanted) const {
 bool Storage::Fits(uint64_t bytes) const {
   // A manifest is replaced by one that is there already when the old one goes.
   return used_bytes() + bytes + kRestRoom + 2 * rest_.load() <= limit_ - limit_ / kMarginShare;
+}
+
+void Storage::DiskIsFull(int error) {
+  if (disk_full_ != 0) return;
+  disk_full_ = error;
+  if (on_disk_full_) on_disk_full_();
+}
+
+unsigned Storage::WriteLeftOver() {
+  list_.Flush();
+  std::erase_if(notes_, [](const auto& note) { return WriteNote(note.first, note.second) == 0; });
+  return static_cast<unsigned>(notes_.size());
 }
 
 Storage::Verdict Storage::Take(uint64_t bytes, bool ages) {

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "drain/slice_list.h"
@@ -20,6 +22,9 @@ struct Aged {
   uint64_t records = 0, bytes = 0;
   unsigned slices = 0;
 };
+
+/// Writes a .done. @return errno, and then there is none
+int WriteNote(const std::string& path, const std::string& text);
 
 /// What a directory takes on disk, and the limit on it.
 ///
@@ -77,6 +82,17 @@ class Storage {
   unsigned generation() const { return generation_; }
 
   bool exhausted() const { return exhausted_; }
+  /// The file system has no room left and memory is full of what waits for it: collection ends. Files that age end where
+  /// they are. @p error: ENOSPC or EDQUOT
+  void DiskIsFull(int error);
+  /// What DiskIsFull() was told, 0 while there is room.
+  int disk_full() const { return disk_full_; }
+  /// A .done that found no room.
+  void LeaveNote(std::string path, std::string text) { notes_.push_back({std::move(path), std::move(text)}); }
+  /// Writes what found no room before, once there is some. After Collection::Finish(). @return how much still found none
+  unsigned WriteLeftOver();
+  /// Called at DiskIsFull(), to give back room that was kept for what readers cannot do without.
+  void OnDiskFull(std::function<void()> call) { on_disk_full_ = std::move(call); }
   /// "200 MB"
   std::string LimitText() const;
 
@@ -115,6 +131,9 @@ class Storage {
   uint64_t staged_ = 0;   // in this generation
   std::deque<Generation> generations_;
   bool exhausted_ = false;
+  int disk_full_ = 0;
+  std::function<void()> on_disk_full_;
+  std::vector<std::pair<std::string, std::string>> notes_;
   Aged aged_;
   uint64_t complete_from_ns_ = 0;
 };

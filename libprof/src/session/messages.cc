@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/messages.h"
 
+#include <algorithm>
+
 #include "session/log.h"
 
 namespace npuprof {
@@ -25,6 +27,11 @@ void Messages::Add(drain::Severity severity, const std::string& text) {
   } else {
     LogDetail(text);
   }
+}
+
+bool Messages::HasError() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(list_.begin(), list_.end(), [](const auto& known) { return known.severity == "error"; });
 }
 
 std::vector<trace::Manifest::Message> Messages::All() const {

@@ -15,6 +15,7 @@ class Messages {
  public:
   void Add(drain::Severity severity, const std::string& text);
   std::vector<trace::Manifest::Message> All() const;
+  bool HasError() const;
 
  private:
   mutable std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -29,7 +30,8 @@ constexpr seconds kTaskPatience{5};
 constexpr seconds kFinishPatience{30};
 // The program waits as long when the disk does not answer; the drain thread tells within a second anyway.
 constexpr milliseconds kTellPatience{100};
-constexpr size_t kReserveBytes = 512 << 10;  // metadata and the manifest of 64 devices
+constexpr size_t kNamesReserveBytes = 128 << 10;  // names of the last second before the disk was full
+constexpr size_t kReserveBytes = 512 << 10;       // metadata and the manifest of 64 devices
 std::string CommandLine() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
@@ -44,6 +46,10 @@ int32_t Rank() {
   char* end = nullptr;
   const long rank = std::strtol(text, &end, 10);
   return *end == '\0' && rank >= 0 && rank <= INT32_MAX ? static_cast<int32_t>(rank) : -1;
+}
+
+bool DiskIsFull(const Status& status) {
+  return !status.ok() && (status.error == ENOSPC || status.error == EDQUOT);
 }
 
 Result FromStatus(const Status& status) {
@@ -61,18 +67,33 @@ class Session::ManifestWriter final : public drain::Source {
   std::chrono::nanoseconds Interval() const override { return seconds(1); }
   bool Periodic() const override { return true; }
   drain::Progress Poll(const drain::Pass& pass) override {
-    if (!pass.final) Write();  // the complete one follows
+    if (pass.final) return {};  // the complete one follows
+    const auto now = std::chrono::steady_clock::now();
+    const uint64_t bytes = session_.collection_->cost().bytes_written;
+    const double passed = std::chrono::duration<double>(now - rated_at_).count();
+    if (rated_at_ != std::chrono::steady_clock::time_point{} && passed > 0)
+      session_.bytes_per_second_ = static_cast<uint64_t>(static_cast<double>(bytes - rated_) / passed);
+    rated_at_ = now;
+    rated_ = bytes;
+    Write();
     return {};
   }
   void Write() {
-    if (const Status status = trace::WriteManifest(session_.directory_, session_.Describe()); !status.ok()) {
-      session_.messages_.Add(drain::Severity::kError, status.text);
+    Status status = trace::WriteManifest(session_.directory_, session_.Describe());
+    if (DiskIsFull(status)) {
+      // There is room that was kept for the end; the end still needs it.
+      session_.reserve_.Release();
+      status = trace::WriteManifest(session_.directory_, session_.Describe());
+      static_cast<void>(session_.reserve_.Take(session_.directory_.own(), kReserveBytes));
     }
+    if (!status.ok()) session_.Complain(status);
     session_.collection_->storage()->MeasureRest();
   }
 
  private:
   Session& session_;
+  std::chrono::steady_clock::time_point rated_at_{};
+  uint64_t rated_ = 0;
 };
 
 Session::~Session() {
@@ -102,11 +123,12 @@ Result Session::Begin(const Request& request) {
   runtime_ = device::RuntimeVersion(backend_);
   std::vector<std::string> warnings;
   task_slots_ = TaskRingSlots(&warnings).value_or(0);
-  const size_t host_ring_bytes = HostRingBytes(&warnings);
+  host_ring_bytes_ = HostRingBytes(&warnings);
   CheckLogWish(&warnings);
 
   storage_limit_ = StorageLimit(*request.settings, &warnings);
   const auto options = drain::Options::FromEnvironment(&warnings);
+  staging_bytes_ = options.staging_bytes;
   for (const std::string& text : warnings) messages_.Add(drain::Severity::kWarning, text);
   if (Result result = BeginDirectory(request); !result.ok()) return result;
 
@@ -119,7 +141,11 @@ Result Session::Begin(const Request& request) {
     return Result::Fail(code::kFailure, status.text);
   }
   collection_->KeepWithin(directory_.path(), storage_limit_);
-  const uint32_t epoch = host::QueueSet::Process().Open(host_ring_bytes / host::Segment::kBytes);
+  collection_->storage()->OnDiskFull([this] {
+    std::lock_guard<std::mutex> lock(names_reserve_mutex_);
+    names_reserve_.Release();
+  });
+  const uint32_t epoch = host::QueueSet::Process().Open(host_ring_bytes_ / host::Segment::kBytes);
   if (epoch == 0) {
     Undo(false, request);
     return Result::Fail(
@@ -162,6 +188,7 @@ Result Session::BeginDirectory(const Request& request) {
   }
   static_cast<void>(lock_.Take(directory_));
   static_cast<void>(reserve_.Take(directory_.own(), kReserveBytes));
+  static_cast<void>(names_reserve_.Take(directory_.own(), kNamesReserveBytes));
   host_ = trace::HostFacts::Probe();
   host_.cycle_mhz = host::MeasureHz() / 1e6;
   host_.cann_version = kCannVersion;
@@ -300,12 +327,23 @@ Result Session::Stop() {
   Result result = Result::Ok();
   auto check = [&](const Status& status) {
     if (status.ok()) return;
-    messages_.Add(drain::Severity::kError, status.text);
+    Complain(status);
     if (result.ok()) result = Result::Fail(code::kFailure, status.text);
   };
-  check(collection_->Finish(kFinishPatience));
+  const Status finished = collection_->Finish(kFinishPatience);
+  check(finished);
   finished_ = true;
   reserve_.Release();
+  {
+    std::lock_guard<std::mutex> lock(names_reserve_mutex_);
+    names_reserve_.Release();
+  }
+  // After a timeout the drain thread may still be at it.
+  const bool done = finished.kind != ErrorKind::kTimeout;
+  if (const unsigned left = done ? collection_->storage()->WriteLeftOver() : 0; left > 0) {
+    messages_.Add(drain::Severity::kWarning,
+                  fmt::format("{} slices have no .done, for want of room; npuprof repair writes it", left));
+  }
   end_monotonic_raw_ns_ = end.monotonic_raw_ns;
   for (const auto& collector : collectors_) {
     if (!collector->closed()) check(collector->WriteEnd());
@@ -316,10 +354,28 @@ Result Session::Stop() {
   host_.cycle_mhz = host::MeasureHz() / 1e6;
   check(trace::WriteInfo(directory_, host_, std::nullopt));
   complete_ = result.ok();
+  stopped_ = true;
+  if (end_monotonic_raw_ns_ > begin_.monotonic_raw_ns) {
+    bytes_per_second_ =
+        static_cast<uint64_t>(static_cast<double>(collection_->cost().bytes_written) * 1e9 /
+                              static_cast<double>(end_monotonic_raw_ns_ - begin_.monotonic_raw_ns));
+  }
   stop_ns_ = host::MonotonicRawNs() - begin;
   check(trace::WriteManifest(directory_, Describe(), true));
   lock_.Release();
   return result;
+}
+
+bool Session::FollowsFromKnown(const Status& status) const {
+  if (DiskIsFull(status) && collection_ && collection_->storage()->disk_full() != 0) return true;
+  // Told by the drain once it had something to write.
+  return status.error == ENOENT && access(directory_.path().c_str(), F_OK) != 0 && messages_.HasError();
+}
+
+void Session::Complain(const Status& status) {
+  // That a file failed was said when it did, with the reason.
+  const bool repeats = status.kind == ErrorKind::kIo && status.error == 0 && messages_.HasError();
+  if (!repeats && !FollowsFromKnown(status)) messages_.Add(drain::Severity::kError, status.text);
 }
 
 trace::Manifest Session::Describe() const {
@@ -330,6 +386,7 @@ trace::Manifest Session::Describe() const {
   manifest.command = command_line_;
   manifest.data_types = wanted_.data_types;
   manifest.complete = complete_;
+  manifest.stopped = stopped_;
   manifest.window = {begin_.realtime_us, begin_.monotonic_raw_ns, end_monotonic_raw_ns_};
   const std::string& root = directory_.path();
   manifest.host.cycle_hz = static_cast<uint64_t>(host_.cycle_mhz * 1e6 + 0.5);
@@ -362,7 +419,12 @@ trace::Manifest Session::Describe() const {
     manifest.storage.aged = {storage.aged().records, storage.aged().bytes, storage.aged().slices,
                              storage.complete_from_ns()};
     const drain::Cost cost = collection_->cost();
-    manifest.drain = {drain::PathName(collection_->path()), collection_->reason(), cost.staging_peak_bytes};
+    manifest.drain = {drain::PathName(collection_->path()),
+                      collection_->reason(),
+                      cost.staging_peak_bytes,
+                      staging_bytes_,
+                      host_ring_bytes_,
+                      bytes_per_second_};
     manifest.cost.drain_cpu_ns = cost.cpu_ns;
     manifest.cost.wakeups = cost.wakeups;
     manifest.cost.bytes_written = cost.bytes_written;

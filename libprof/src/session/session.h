@@ -79,6 +79,9 @@ class Session {
   void AddHostSources();
   trace::Manifest Describe() const;
   bool Lists(uint32_t id) const;
+  /// Says what is wrong, unless it follows from what was said already.
+  void Complain(const Status& status);
+  bool FollowsFromKnown(const Status& status) const;
   void NameUnseenDevices();
 
   // Order matters: files and sources are destroyed before the collection they belong to, which is finished then.
@@ -90,7 +93,10 @@ class Session {
   uint64_t storage_limit_ = 0;
   trace::ProfDirectory directory_;
   trace::DirectoryLock lock_;
-  trace::SpaceReserve reserve_;
+  trace::SpaceReserve reserve_;  // for the end of the run
+  std::mutex names_reserve_mutex_;
+  trace::SpaceReserve
+      names_reserve_;  // for dictionaries, once the disk is full; the drain thread gives it back
   trace::HostFacts host_;
   std::string command_line_, runtime_;
   trace::Instant begin_;
@@ -98,6 +104,9 @@ class Session {
   uint64_t start_ns_ = 0;
   uint64_t stop_ns_ = 0;
   bool complete_ = false;
+  bool stopped_ = false;
+  size_t staging_bytes_ = 0, host_ring_bytes_ = 0;
+  uint64_t bytes_per_second_ = 0;
 
   std::unique_ptr<drain::Collection> collection_;
   std::shared_ptr<host::HostSource> host_source_;

@@ -29,6 +29,8 @@ struct Manifest {
   struct DrainInfo {
     std::string path, reason;
     uint64_t staging_peak_bytes = 0;
+    uint64_t staging_bytes = 0, host_ring_bytes = 0;  ///< what there is of them
+    uint64_t bytes_per_second = 0;  ///< written, in the last second; at the end, of the whole run
   };
   /// What the directory takes on disk and what was removed to keep a limit on that.
   struct Storage {
@@ -116,6 +118,7 @@ struct Manifest {
   std::string command;
   uint64_t data_types = 0;
   bool complete = false;
+  bool stopped = false;  ///< ended in order, if perhaps with losses
   Window window;
   DrainInfo drain;
   Storage storage;

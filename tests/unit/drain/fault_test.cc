@@ -7,58 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <deque>
-
-#include "drain/writer.h"
+#include "drain/fault_writer.h"
+#include "drain/storage.h"
 #include "support.h"
 
 namespace npuprof::drain {
 namespace {
-
-/// Answers writes by a rule instead of doing them, or cuts them short.
-class FaultWriter final : public Writer {
- public:
-  /// Returns 0 to let the write pass, a negative errno to fail it, n > 0 to write n bytes only, kHold to keep
-  /// it for ever.
-  using Rule = std::function<int(const WriteOp&)>;
-  static constexpr int kHold = INT32_MIN;
-
-  FaultWriter(std::unique_ptr<Writer> inner, Rule rule) : inner_(std::move(inner)), rule_(std::move(rule)) {}
-
-  bool Submit(WriteOp* op) override {
-    const int verdict = rule_(*op);
-    if (verdict == kHold) {
-      ++held_;
-    } else if (verdict < 0) {
-      op->result = verdict;
-      done_.push_back(op);
-    } else {
-      if (verdict > 0) {
-        op->part_count = 1;
-        op->parts[0].iov_len = std::min<size_t>(op->parts[0].iov_len, static_cast<size_t>(verdict));
-      }
-      return inner_->Submit(op);
-    }
-    return true;
-  }
-  void Kick() override { inner_->Kick(); }
-  WriteOp* Reap() override {
-    if (done_.empty()) return inner_->Reap();
-    WriteOp* op = done_.front();
-    done_.pop_front();
-    return op;
-  }
-  int PollFd() const override { return done_.empty() ? inner_->PollFd() : -1; }
-  unsigned in_flight() const override {
-    return inner_->in_flight() + static_cast<unsigned>(done_.size()) + held_;
-  }
-
- private:
-  std::unique_ptr<Writer> inner_;
-  Rule rule_;
-  std::deque<WriteOp*> done_;
-  unsigned held_ = 0;
-};
 
 class FaultTest : public testing::TestWithParam<Options::Choice> {
  protected:
@@ -124,24 +78,39 @@ TEST_P(FaultTest, FullDiskThatIsEmptiedLosesNothing) {
   EXPECT_EQ(messages_.Count("No space left"), 1u) << "one cause, one message";
 }
 
-TEST_P(FaultTest, FullDiskHoldsSourcesBackOnceStagingIsFull) {
-  Options options = With([](const WriteOp&) { return -ENOSPC; });
+TEST_P(FaultTest, FullDiskEndsTheCollectionOnceStagingIsFull) {
+  std::atomic<bool> kept_room{false};
+  // Room for a few writes, then for nothing but what was kept for the dictionary.
+  std::atomic<int> blocks{4};
+  Options options = With([&](const WriteOp& op) {
+    if (blocks > 0) {
+      --blocks;
+      return 0;
+    }
+    if (kept_room && op.parts[0].iov_len <= 4096) return 0;
+    return -ENOSPC;
+  });
   options.staging_bytes = size_t{1} << 20;
   auto collection = drain_.Open(options, messages_.Handler(), nullptr);
+  collection->storage()->OnDiskFull([&] { kept_room = true; });
   const std::string data = MakeRecords(64, 100'000);
   auto feeder = std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), data);
+  auto other = std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "g", 40), MakeRecords(40, 10));
+  auto names = MakeFile(*collection, dir_.path(), "unaging.additional.hash_dic", 0);
+  Ledger words;
   collection->Add(feeder);
-  ASSERT_TRUE(Eventually([&] { return feeder->blocked_count > 3; }));
-  EXPECT_EQ(feeder->taken, (size_t{1} << 20) / 64)
-      << "exactly what staging holds is taken, the rest stays in the ring";
-  const auto begin = std::chrono::steady_clock::now();
-  const Status status = collection->Finish(seconds(30));
-  EXPECT_EQ(status.kind, ErrorKind::kIo);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(15))
-      << "a full disk is not waited for that long";
+  ASSERT_TRUE(Eventually([&] { return feeder->taken == 100'000; }))
+      << "an ended file takes and counts, it does not fill the rings";
+  collection->Add(other);
+  ASSERT_TRUE(
+      collection->Run([&] { EXPECT_TRUE(names->AppendUnit("1:word\n", 7, &words)); }, seconds(5)).ok());
+  EXPECT_EQ(collection->Finish(seconds(30)).kind, ErrorKind::kIo);
   EXPECT_EQ(feeder->ledger.accepted, 100'000u);
-  EXPECT_EQ(feeder->ledger.lost, 100'000u);
+  EXPECT_GT(feeder->ledger.lost, 0u);
   ExpectWholePrefix(dir_.path() + "/f", data, 64, feeder->ledger);
+  EXPECT_EQ(other->ledger.lost, 10u) << "all files that age end together";
+  EXPECT_EQ(ReadSlices(dir_.path() + "/unaging.additional.hash_dic"), "1:word\n");
+  EXPECT_EQ(messages_.Count("collection ends here"), 1u);
 }
 
 TEST_P(FaultTest, DiskThatFillsUpKeepsWhatWasWritten) {

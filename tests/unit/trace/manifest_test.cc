@@ -41,9 +41,10 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   manifest.files.push_back(file);
   manifest.messages.push_back({"warning", "text"});
   const json root = json::parse(ToJson(manifest));
-  EXPECT_EQ(Keys(root), (std::vector<std::string>{"command", "complete", "cost", "data_types", "devices",
-                                                  "drain", "files", "format", "host", "messages", "npuprof",
-                                                  "pid", "simulated", "storage", "versions", "window"}));
+  EXPECT_EQ(Keys(root),
+            (std::vector<std::string>{"command", "complete", "cost", "data_types", "devices", "drain",
+                                      "files", "format", "host", "messages", "npuprof", "pid", "simulated",
+                                      "stopped", "storage", "versions", "window"}));
   EXPECT_EQ(root["storage"], (json{{"limit_bytes", 0}, {"used_bytes", 0}}))
       << "aged only where something was";
   EXPECT_EQ(root["format"], 1);
@@ -57,7 +58,8 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   EXPECT_EQ(root["complete"], false);
   EXPECT_EQ(Keys(root["window"]), (std::vector<std::string>{"begin_monotonic_raw_ns", "begin_realtime_us",
                                                             "end_monotonic_raw_ns"}));
-  EXPECT_EQ(Keys(root["drain"]), (std::vector<std::string>{"path", "reason", "staging_peak_bytes"}));
+  EXPECT_EQ(Keys(root["drain"]), (std::vector<std::string>{"bytes_per_second", "host_ring_bytes", "path",
+                                                           "reason", "staging_bytes", "staging_peak_bytes"}));
   EXPECT_EQ(Keys(root["cost"]), (std::vector<std::string>{"bytes_written", "device_busy_ns", "drain_cpu_ns",
                                                           "start_ns", "stop_ns", "wakeups"}));
   const json& one = root["devices"][0];

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A disk that does not play along: nothing that was accepted before is lost, the cause is named once, all is readable."""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import CLIENTS, NPUPROF, ClientTest, Profile, environment, on_drain_paths, on_each_drain_path
+
+WORK = ("single=1", "sync=20", "cycles=10000")
+# Records of the same work may lie on both sides of the moment at which collection ended.
+CUT_OFF = ("task-pairs", "pmu-inside-task", "track-inside-api", "node-inside-launch", "flips", "task-track", "hash-name",
+           "type-name")
+
+
+def verify(path):
+    done = subprocess.run([NPUPROF, "verify", path, "--json"], capture_output=True, text=True, env=environment(), check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+class FaultTest(ClientTest):
+    """Base: what is told of a failure, and what is left."""
+    serial = True
+
+    def failing(self, directory, *arguments, **env):
+        """Runs a workload whose Stop tells of a failure. Returns its standard error and the profile."""
+        done = subprocess.run([os.path.join(CLIENTS, "workload"), directory, *arguments], capture_output=True, text=True,
+                              env=environment(**env), timeout=300, cwd=self.dir, check=False)
+        self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+        self.assertIn("aclprofStop returned 500005", done.stderr)
+        return done.stderr, self.profile_in(directory)
+
+    def assert_counted(self, profile):
+        """Every record is in the files or counted; what is in the files is whole."""
+        self.assert_ring_sums(profile)
+        status, found = verify(profile.path)
+        self.assertEqual((3, "lossy"), (status, found["state"]), found["problems"])
+        self.assertEqual([], [s for f in found["files"] for s in f["slices"] if "problem" in s])
+        report = profile.validate(CUT_OFF)
+        self.assertEqual([], list(report.lines()))
+        self.assertGreater(profile.lost(), 0)
+        stored = report.counts["devices"]["0"]
+        self.assertEqual(sum(r["kept"] for r in profile.rings("task_log")), stored.get("stars_soc", 0))
+        exported = profile.export()
+        self.assertEqual(0, exported["broken_records"])
+        self.assertEqual(profile.lost(), sum(loss["records"] for loss in exported["losses"]))
+        return stored
+
+    def errors(self, profile):
+        return [m["text"] for m in profile.manifest["messages"] if m["severity"] == "error"]
+
+
+class DiskFault(FaultTest):
+    @on_each_drain_path
+    def test_full_disk_ends_collection_in_order(self, path):
+        stderr, profile = self.failing(self.fresh("full"), "tasks=40000", *WORK, NPUPROF_DISK_FAULT="full=4000000",
+                                       NPUPROF_STAGING_MB=2, **self.drain(path))
+        told = self.errors(profile)
+        self.assertEqual(1, len(told), told)
+        self.assertIn("is full (No space left on device); collection ends here", told[0])
+        self.assertEqual(1, stderr.count("No space left on device"), stderr)
+        self.assertTrue(profile.manifest["stopped"])
+        self.assertFalse(profile.manifest["complete"])
+        self.assertGreater(self.assert_counted(profile)["stars_soc"], 1000)
+
+    @on_each_drain_path
+    def test_write_error_ends_a_file_and_is_named_once(self, path):
+        stderr, profile = self.failing(self.fresh("eio"), "tasks=60000", *WORK, NPUPROF_DISK_FAULT="error=400:60000",
+                                       **self.drain(path))
+        self.assertEqual(1, len(self.errors(profile)), self.errors(profile))
+        self.assertEqual(1, stderr.count("Input/output error"), stderr)
+        self.assertGreater(self.assert_counted(profile)["stars_soc"], 100)
+
+    @on_each_drain_path
+    def test_passing_errors_and_short_writes_lose_nothing(self, path):
+        for name, fault in (("short", "short=4096"), ("passing", "error=100:200")):
+            with self.subTest(name):
+                model, profile = self.workload(self.fresh(name), "tasks=6000", *WORK, NPUPROF_DISK_FAULT=fault,
+                                               **self.drain(path))
+                self.assert_whole(model, profile)
+                self.assertEqual([], self.errors(profile))
+
+    def test_removed_directory_is_named_once_and_harms_nothing(self):
+        directory = self.fresh("removed")
+        with subprocess.Popen([os.path.join(CLIENTS, "workload"), directory, "tasks=200000", *WORK], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, env=environment()) as process:
+            deadline = time.monotonic() + 30
+            while not glob.glob(os.path.join(directory, "PROF_*/device_0/data/stars*")) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            shutil.rmtree(glob.glob(os.path.join(directory, "PROF_*"))[0])
+            _, stderr = process.communicate(timeout=120)
+        self.assertEqual(1, process.returncode, stderr)
+        self.assertEqual(1, stderr.count("No such file or directory"), stderr)
+        self.assertIn("aclprofStop returned 500005", stderr)
+
+    def stalled(self, path, seconds):
+        """Stalls the disk for so long and kills the process a second after. Returns what had ended before the disk
+        came back, and the profile."""
+        directory = self.fresh(path)
+        with subprocess.Popen([os.path.join(CLIENTS, "forever"), directory, "50", "3000"], stdout=subprocess.PIPE, text=True,
+                              env=environment(NPUPROF_DISK_FAULT=f"stall=500:{seconds}000", **self.drain(path))) as process:
+            process.stdout.readline()
+            # The fault counts from somewhere between the start of the process and its first line.
+            recovered = time.monotonic() + seconds + 0.5
+            time.sleep(recovered + 1 - time.monotonic())
+            process.send_signal(signal.SIGKILL)
+            lines = [line.split() for line in process.stdout.read().splitlines()]
+        accepted = max(int(line[1]) for line in lines if len(line) == 2 and int(line[0]) < recovered * 1e9)
+        return accepted, self.profile_in(directory)
+
+    @on_drain_paths("uring", "pwritev")
+    def test_what_a_stalled_disk_held_up_is_on_it_a_second_after(self, path):
+        # Where the thread itself is held up, three seconds show as much as ten.
+        accepted, profile = self.stalled(path, 10 if path == "uring" else 3)
+        info = json.loads(subprocess.run([NPUPROF, "info", "--json", profile.path], capture_output=True, text=True,
+                                         env=environment(), check=True).stdout)
+        self.assertGreater(info["stalled_disk"]["staging_seconds"], 0)
+        counts = profile.validate(CUT_OFF + ("done",)).counts
+        self.assertGreaterEqual(counts["devices"]["0"]["tasks"], accepted)
+        self.assertGreaterEqual(counts["host"]["task_track"], accepted)
+        self.assertEqual(0, profile.lost())
+
+    @on_drain_paths("uring", "pwritev")
+    def test_what_a_stalled_disk_leaves_no_room_for_is_counted_with_its_cause(self, path):
+        model, profile = self.workload(self.fresh("small"), "tasks=60000", *WORK, NPUPROF_DISK_FAULT="stall=0:2500",
+                                       NPUPROF_STAGING_MB=1, NPUPROF_HOST_RING_MB=1, NPUPROF_RING_RECORDS=4096,
+                                       **self.drain(path))
+        self.assertTrue(profile.manifest["complete"])
+        self.assert_ring_sums(profile)
+        lost = {cause for r in profile.rings("task_log") for cause, n in r["lost_by_cause"].items() if n}
+        self.assertLessEqual(lost, {"ring_full", "no_credit"})
+        self.assertNotEqual(set(), lost)
+        self.assertEqual(2 * model[0]["started"], sum(r["records"] for r in profile.rings("task_log")))
+        host = profile.manifest["host"]
+        self.assertEqual(sum(k["lost"] for k in host["kinds"]), sum(host["lost_by_cause"].values()))
+        counts = profile.validate().counts["devices"]["0"]
+        self.assertEqual(sum(r["kept"] for r in profile.rings("task_log")), counts.get("stars_soc", 0))
+
+
+class ClockStep(FaultTest):
+    def test_a_wall_clock_that_is_set_moves_nothing(self):
+        for step in (10, -10):
+            with self.subTest(step):
+                model, profile = self.workload(
+                    self.fresh(f"step{step}"), "tasks=60000", *WORK, CLOCK_REALTIME_STEP=f"700:{step}",
+                    LD_PRELOAD=os.path.join(CLIENTS, "libclock_step.so"))
+                self.assert_whole(model, profile)
+                window = profile.manifest["window"]
+                length = (window["end_monotonic_raw_ns"] - window["begin_monotonic_raw_ns"]) / 1000
+                self.assertGreater(length, 700_000, "the clock was set after the run")
+                self.assertLess(abs(window["begin_realtime_us"] / 1e6 + length / 1e6 - time.time()), 8,
+                                "the clock was set before the run")
+                begin = int(profile.metadata("host/start_info")["collectionTimeBegin"])
+                self.assertEqual(window["begin_realtime_us"], begin)
+                for end in ("host/end_info", "device_0/end_info.0"):
+                    passed = int(profile.metadata(end)["collectionTimeEnd"]) - begin
+                    self.assertLess(abs(passed - length), 1_000_000, end)
+
+
+class ManyProcesses(FaultTest):
+    def test_sixteen_make_one_output_path_at_once(self):
+        output = os.path.join(self.dir, "not", "there", "yet")
+        running = [subprocess.Popen([os.path.join(CLIENTS, "workload"), output, f"tasks={500 + i}"],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+                   for i in range(16)]
+        results = {}
+        for process in running:
+            out, err = process.communicate(timeout=300)
+            self.assertEqual((0, ""), (process.returncode, err))
+            results[process.pid] = json.loads(out)["devices"]
+        found = {p.manifest["pid"]: p for p in map(Profile, glob.glob(os.path.join(output, "PROF_*")))}
+        self.assertEqual(set(results), set(found))
+        self.assertEqual(16, len(os.listdir(output)), "nothing else lies there")
+        for i, process in enumerate(running):
+            profile = found[process.pid]
+            self.assertEqual((0, "complete"), (lambda s, v: (s, v["state"]))(*verify(profile.path)))
+            counts = profile.validate()
+            self.assertEqual([], list(counts.lines()))
+            self.assertEqual((500 + i, 500 + i), (results[process.pid][0]["started"],
+                                                  counts.counts["devices"]["0"]["tasks"]))
+
+
+class SmallFileSystem(FaultTest):
+    def test_thirty_megabytes_fill_up(self):
+        disk = self.fresh("disk")
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", disk], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            self.skipTest(f"cannot mount a file system of 30 MB: {done.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk], check=True)
+        _, profile = self.failing(disk, "tasks=150000", *WORK, NPUPROF_STAGING_MB=4)
+        told = self.errors(profile)
+        self.assertEqual(1, len(told), told)
+        self.assertIn("collection ends here", told[0])
+        shutil.copytree(profile.path, os.path.join(self.fresh("copy"), os.path.basename(profile.path)))
+        stored = self.assert_counted(Profile(glob.glob(os.path.join(self.dir, "copy", "PROF_*"))[0]))
+        self.assertGreater(stored["stars_soc"], 20_000)
