@@ -3,9 +3,8 @@
 
 `boots`: groups of suites; each group is one boot. `limit`: seconds for one boot, many times what it takes on two
 quiet cores. `patience`: factor on the time a suite may take by the guest's own clock, and on bounds of time in
-selftests. `effort`: percentage of the usual
-rounds of what is done very often. `table`: the conformance suite also runs on the host's simulated device, and
-build/lab/conformance.txt shows both.
+selftests. `effort`: percentage of the usual rounds of what is done very often. `table`: the conformance suite also runs
+on the host's simulated device, and build/lab/conformance.txt shows both.
 
 Timer ticks slip under thread=multi, so rates and losses are asserted only under icount, where time counts instructions;
 there one CPU is all that works, and time races ahead while the guest is idle.
@@ -25,7 +24,7 @@ CONFIGS = {
     "debian": {
         "about": "Debian's kernel, two CPUs",
         "kernel": "debian", "accel": MULTI, "limit": 900, "table": True,
-        "boots": FULL + [["observe"], ["demo", "record"]],
+        "boots": FULL + [["observe", "udev"], ["demo", "record"]],
     },
     "npu": {
         "about": "the NPU itself, one of them in a hot-plug slot, without the module",

@@ -25,6 +25,7 @@ import kernels
 import offline
 import report
 import table
+import udev
 import verdict
 from apt import Lock
 from configs import BUILDS, CONFIGS, DEFAULT
@@ -98,6 +99,8 @@ def run_boots(name, config, kernel, work, places, args):
                           "this kernel has no CONFIG_BUG, so its own WARN_ON() is silent; the module's own speak, and what "
                           "the kernel counts is looked at (tests/kernel/build-debug-kernel.sh builds one that warns)"))
     boots, pattern = choose(config["boots"], args.filter)
+    if any("udev" in group for group in boots):
+        places["udev"] = udev.place(work)
     for number, group in enumerate(boots):
         directory = os.path.join(work, name, f"boot{number}")
         shutil.rmtree(directory, ignore_errors=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs in the guest. A suite is a command; it prints GoogleTest's lines or `ok NAME` / `not ok NAME` /
-`skip NAME: why`. {build} is the build tree, {here} tests/kernel, {module} the module."""
+`skip NAME: why`. {build} is the build tree, {here} tests/kernel, {module} the module, {udev} Debian's udev, or why there
+is none."""
 
 
 class Suite:
@@ -21,6 +22,8 @@ SUITES = {
     "conformance": Suite("NPUPROF_DEVICE=kernel {build}/tests/npuprof_conformance", 400,
                          "the contract on /dev/npuprof<N>"),
     "observe": Suite("python3 -B {here}/suites/observe.py {module} {build}", 120, "sysfs, debugfs, tracepoints"),
+    "udev": Suite("python3 -B {here}/suites/udev.py {module} {tree} '{udev}'", 120,
+                  "who may open the nodes once udev has seen them"),
     "perf": Suite("python3 -B {here}/suites/perf.py {module} {tree}", 180, "perf stat -e npuprof_<N>/.../"),
     "demo": Suite("python3 -B {here}/suites/demo.py {module} {build} {tree}", 400,
                   "the demonstration, from launch to export"),
