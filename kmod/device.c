@@ -64,7 +64,8 @@ static void npuprof_gone_work(struct work_struct *work)
 {
 	struct npuprof_device *npu = container_of(work, struct npuprof_device, gone_work);
 
-	dev_err(&npu->dev, "the device no longer answers\n");
+	/* The parent, because the device may not have got its name yet. */
+	dev_err(npu->dev.parent, "npuprof%u: the device no longer answers\n", npuprof_number(npu));
 	mutex_lock(&npu->mutex);
 	npuprof_sessions_remove(npu, false);
 	npuprof_perf_remove(npu);
@@ -90,7 +91,9 @@ int npuprof_device_init(struct npuprof_device *npu, struct device *parent,
 	mutex_init(&npu->mutex);
 	raw_spin_lock_init(&npu->lock);
 	INIT_LIST_HEAD(&npu->sessions);
+	/* A device may vanish from now on, long before it is added. */
 	INIT_WORK(&npu->gone_work, npuprof_gone_work);
+	npuprof_perf_setup(npu);
 	npu->checks.caps = &npu->caps;
 	npu->checks.event_known = npuprof_event_known;
 

@@ -271,6 +271,17 @@ no_cpu:
 }
 
 /**
+ * npuprof_perf_setup() - make what can be stopped and removed at any time from now on
+ * @npu: device that is being initialised
+ */
+void npuprof_perf_setup(struct npuprof_device *npu)
+{
+	INIT_LIST_HEAD(&npu->perf.active);
+	hrtimer_setup(&npu->perf.timer, npuprof_perf_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/**
  * npuprof_perf_prepare() - get what counting needs
  * @npu: device whose number of cores is known
  *
@@ -278,9 +289,6 @@ no_cpu:
  */
 int npuprof_perf_prepare(struct npuprof_device *npu)
 {
-	INIT_LIST_HEAD(&npu->perf.active);
-	hrtimer_setup(&npu->perf.timer, npuprof_perf_timer, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_PINNED_HARD);
 	npu->perf.cores = kcalloc(npuprof_cores(npu), sizeof(*npu->perf.cores), GFP_KERNEL);
 	return npu->perf.cores ? 0 : -ENOMEM;
 }

@@ -102,6 +102,7 @@ struct npuprof_perf {
 /* perf.c; process context */
 int npuprof_perf_init(void);
 void npuprof_perf_exit(void);
+void npuprof_perf_setup(struct npuprof_device *npu);
 int npuprof_perf_prepare(struct npuprof_device *npu);
 void npuprof_perf_attach(struct npuprof_device *npu);
 void npuprof_perf_detach(struct npuprof_device *npu);
@@ -135,6 +136,8 @@ static inline int npuprof_perf_init(void)
 }
 
 static inline void npuprof_perf_exit(void) {}
+
+static inline void npuprof_perf_setup(struct npuprof_device *npu) {}
 
 static inline int npuprof_perf_prepare(struct npuprof_device *npu)
 {

@@ -170,9 +170,13 @@ static int refnpu_request_irqs(struct refnpu *refnpu, struct pci_dev *pdev)
 	return 0;
 }
 
-static void refnpu_put(void *refnpu)
+static void refnpu_put(void *data)
 {
-	npuprof_device_put(&((struct refnpu *)refnpu)->npu);
+	struct refnpu *refnpu = data;
+
+	/* No interrupt can start it any more; one may have, although the probe failed. */
+	hrtimer_cancel(&refnpu->service);
+	npuprof_device_put(&refnpu->npu);
 }
 
 static struct refnpu *refnpu_alloc(struct pci_dev *pdev)
@@ -232,6 +236,12 @@ static int refnpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		goto no_master;
 	refnpu_find_events(refnpu);
 	refnpu_measure_cost(refnpu);
+	/* If it went meanwhile, what it said is not true. */
+	refnpu_check_presence(refnpu);
+	if (refnpu_dead(refnpu)) {
+		err = dev_err_probe(&pdev->dev, -ENODEV, "went missing while it was looked at\n");
+		goto no_master;
+	}
 	err = -ENOMEM;
 	refnpu->heads = dmam_alloc_coherent(&pdev->dev,
 					    REFNPU_MAX_QUEUES * sizeof(*refnpu->heads),

@@ -3,8 +3,10 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <thread>
 
 #include "port.h"
@@ -169,6 +171,44 @@ TEST(Removal, OfADeviceThatNobodyUses) {
     ASSERT_EQ(WriteFile(std::string(kDriver) + "bind", address), 0);
     ASSERT_TRUE(WaitNode(0, true));
   }
+}
+
+TEST(Removal, WhileItIsBeingBound) {
+  Port port;
+  const std::string address = PciAddress(1);
+  ASSERT_NE(address, "");
+  const auto bind = [&] { return WriteFile(std::string(kDriver) + "bind", address); };
+  ASSERT_EQ(WriteFile(std::string(kDriver) + "unbind", address), 0);
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_EQ(bind(), 0);
+  const auto whole = std::chrono::steady_clock::now() - begin;
+  int refused = 0;
+  const int rounds = std::max(4, Rounds(16));
+  for (int k = 0; k < rounds; ++k) {
+    ASSERT_EQ(WriteFile(std::string(kDriver) + "unbind", address), 0) << k;
+    ASSERT_TRUE(WaitNode(1, false));
+    std::atomic<int> result{1};
+    std::thread binder([&] { result = bind(); });
+    std::this_thread::sleep_for(whole * k / rounds);
+    ASSERT_EQ(port.Remove(1), 0) << k;
+    binder.join();
+    // One that is gone is refused, or bound just before; either way its driver lets go of it, and of a new one too.
+    EXPECT_LE(result, 0);
+    refused += result < 0;
+    ASSERT_EQ(WriteFile("/sys/bus/pci/devices/" + address + "/remove", "1"), 0);
+    ASSERT_TRUE(WaitNode(1, false));
+    ASSERT_EQ(port.Insert(1), 0);
+    ASSERT_EQ(WriteFile("/sys/bus/pci/rescan", "1"), 0);
+    ASSERT_TRUE(WaitNode(1, true)) << k;
+  }
+  EXPECT_GT(refused, 0) << "no round met a device that was being looked at";
+  Profiler profiler(1);
+  ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 1);
+  profiler.Start();
+  port.Submit(5, 1800, 4, 1, 1);
+  ASSERT_TRUE(port.Drain(1));
+  profiler.Stop();
+  EXPECT_EQ(profiler.Head(1), 10u);
 }
 
 TEST(Removal, WhileOthersOpenAndClose) {
