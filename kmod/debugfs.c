@@ -153,7 +153,8 @@ static int claims_show(struct seq_file *m, void *unused)
 	for (i = 0; i < cores; i++) {
 		flags = npuprof_lock(npu);
 		owner = npuprof_session_number(npu->core_owner[i]);
-		users = npu->perf.cores[i].users;
+		/* Without perf in the kernel there are no books. */
+		users = npu->perf.cores ? npu->perf.cores[i].users : 0;
 		npuprof_unlock(npu, flags);
 		if (owner || users)
 			seq_printf(m, "core %u session=%u perf=%u\n", i, owner, users);

@@ -97,7 +97,7 @@ struct npuprof_perf {
 	unsigned int power;
 };
 
-#ifdef CONFIG_PERF_EVENTS
+#ifdef NPUPROF_PERF
 
 /* perf.c; process context */
 int npuprof_perf_init(void);
@@ -162,6 +162,6 @@ static inline void npuprof_perf_pause(struct npuprof_device *npu) {}
 static inline void npuprof_perf_resume(struct npuprof_device *npu) {}
 static inline void npuprof_perf_remove(struct npuprof_device *npu) {}
 
-#endif /* CONFIG_PERF_EVENTS */
+#endif /* NPUPROF_PERF */
 
 #endif /* NPUPROF_PERF_H */

@@ -33,15 +33,15 @@ static void npuprof_begin(struct npuprof_device *npu, unsigned int core, unsigne
 	mine->counters[counter].last = preset;
 }
 
-/* Brings the totals of some counters of a core up to date. */
-static void npuprof_refresh(struct npuprof_device *npu, unsigned int core, u32 counters)
+/* Brings the totals of some counters of a core up to date. Returns which of them overflowed. */
+static u32 npuprof_refresh(struct npuprof_device *npu, unsigned int core, u32 counters)
 {
 	struct npuprof_perf_core *mine = &npu->perf.cores[core];
 	struct npc_core_reading reading;
 	unsigned int i;
 
 	if (npu->perf.off || !npu->ops->counters_read(npu, core, counters, &reading))
-		return;
+		return 0;
 	for (i = 0; i < NPUPROF_MAX_COUNTERS; i++)
 		if (counters & BIT(i))
 			npc_counter_update(&mine->counters[i], reading.counters[i],
@@ -49,6 +49,7 @@ static void npuprof_refresh(struct npuprof_device *npu, unsigned int core, u32 c
 	if (counters & BIT(NPUPROF_CYCLES))
 		npc_counter_update(&mine->counters[NPUPROF_CYCLES], reading.cycles,
 				   reading.overflowed & BIT(NPUPROF_CYCLES));
+	return reading.overflowed & counters;
 }
 
 static void npuprof_switch_on(struct npuprof_device *npu, unsigned int core)
@@ -361,14 +362,17 @@ bool npuprof_perf_holds(const struct npuprof_device *npu, const struct npuprof_a
 bool npuprof_perf_overflow(struct npuprof_device *npu, unsigned int core)
 {
 	struct npuprof_perf_core *mine = npu->perf.cores;
+	u32 overflowed;
 
 	lockdep_assert_held(&npu->lock);
 	/* Interrupts may come before the device is ready. */
 	if (!mine || !mine[core].users)
 		return false;
 	mine += core;
-	trace_npuprof_overflow(npu, core, mine->counting);
-	npuprof_refresh(npu, core, mine->counting | BIT(NPUPROF_CYCLES));
+	overflowed = npuprof_refresh(npu, core, mine->counting | BIT(NPUPROF_CYCLES));
+	/* The timer may have been first. */
+	if (overflowed)
+		trace_npuprof_overflow(npu, core, overflowed);
 	return true;
 }
 

@@ -91,7 +91,7 @@ DEFINE_EVENT(npuprof_window_class, npuprof_stop,
 	     TP_ARGS(session, clock, straddling)
 );
 
-/* Counters of a core (bit k: counter k, the bit after the last one: cycles) passed their range. */
+/* Counters of a core (bit k: counter k, bit NPUPROF_MAX_COUNTERS: cycles) passed their range. */
 TRACE_EVENT(npuprof_overflow,
 	    TP_PROTO(const struct npuprof_device *npu, u32 core, u32 counters),
 	    TP_ARGS(npu, core, counters),

@@ -3,8 +3,9 @@
 
 `boots`: groups of suites; each group is one boot. `limit`: seconds for one boot, many times what it takes on two
 quiet cores. `patience`: factor on the time a suite may take by the guest's own clock, and on bounds of time in
-selftests. `effort`: percentage of the usual rounds of what is done very often. `table`: the conformance suite also runs
-on the host's simulated device, and build/lab/conformance.txt shows both.
+selftests. `effort`: percentage of the usual rounds of what is done very often. `options`: of the module's makefile.
+`modules`: of the kernel's, loaded at boot. `table`: the conformance suite also runs on the host's simulated device, and
+build/lab/conformance.txt shows both.
 
 Timer ticks slip under thread=multi, so rates and losses are asserted only under icount, where time counts instructions;
 there one CPU is all that works, and time races ahead while the guest is idle.
@@ -41,6 +42,11 @@ CONFIGS = {
         "machine": ["-M", "q35", "-cpu", "qemu64,vendor=GenuineIntel"], "append": ["cpu0_hotplug"],
         "boots": [["perf"]],
     },
+    "noperf": {
+        "about": "the module without its perf PMU, as in a kernel that has no perf",
+        "kernel": "debian", "accel": MULTI, "limit": 900, "options": ["NPUPROF_PERF=n"],
+        "boots": [["observe"]],
+    },
     "icount": {
         "about": "one CPU whose time counts instructions: rates and losses",
         "kernel": "debian", "accel": ICOUNT, "limit": 900, "patience": 20,
@@ -72,13 +78,14 @@ CONFIGS = {
     "debug": {
         "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",
         "kernel": "debug", "accel": MULTI, "limit": 1500, "memory": 640, "patience": 8, "effort": 5,
+        "options": ["NPUPROF_KUNIT=y"],
         # One boot for nearly all: this kernel takes a minute to boot, and looks for leaks at the end of each.
         "boots": [["load", "kunit", *(s for boot in FULL for s in boot[1:]), "observe", "perf"], ["suspend"]],
     },
 }
 
 # `debug` is reported as skipped, with the reason, where there is no such kernel.
-DEFAULT = ["npu", "debian", "cpus", "icount", "swiotlb", "iommu", "pm", "arm64", "debug"]
+DEFAULT = ["npu", "debian", "cpus", "noperf", "icount", "swiotlb", "iommu", "pm", "arm64", "debug"]
 
 # Builds without a boot.
 BUILDS = {

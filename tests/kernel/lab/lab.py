@@ -88,7 +88,7 @@ def run_boots(name, config, kernel, work, places, args):
     device = None
     if not config.get("bare"):
         device = build.qemu_device(TREE, work, kernel.arch)
-    places = dict(places, module=build.module(TREE, work, kernel))
+    places = dict(places, module=build.module(TREE, work, kernel, config.get("options", ())))
     if kernel.arch == "aarch64":
         root = arm64.system(work, TREE)
         places["build"] = arm64.programs(work, TREE, root)

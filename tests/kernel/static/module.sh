@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks of the kernel module's sources that need no kernel to run.
 #
-# usage: module.sh CHECK TREE WORKDIR     (CHECK: version, warnings, kernel-doc, checkpatch, dkms; exit 77: cannot run here)
+# usage: module.sh CHECK TREE WORKDIR     (CHECK: version, warnings, without-perf, kernel-doc, checkpatch, dkms; exit 77: cannot run here)
 set -eu
 check=$1 tree=$2 work=$3
 version=$(ls /usr/src | sed -n 's/^linux-headers-\([0-9].*-amd64\)$/\1/p' | grep -v -e rt -e cloud | sort -V | tail -n 1)
@@ -33,6 +33,13 @@ warnings)
   # BTF for modules needs a vmlinux, which header packages do not have.
   ! grep -E '(warning|error):' "$work/log" || fail "the compiler (W=1) or sparse complains, see above"
   echo "built $(ls "$source"/kmod/*.c "$source"/kmod/*/*.c | wc -l) sources for $version with W=1 C=2, no complaint"
+  ;;
+without-perf)
+  source=$(copy)
+  make -C "$source/kmod" KDIR="$headers" W=1 NPUPROF_PERF=n >"$work/log" 2>&1 || { cat "$work/log"; fail "the module does not build"; }
+  ! grep -E '(warning|error):' "$work/log" || fail "the compiler (W=1) complains, see above"
+  ! nm "$source/kmod/npuprof.ko" | grep -E ' U (perf_pmu_|perf_event_|__cpuhp)' || fail "the module built without perf wants it all the same, see above"
+  echo "built for $version without perf, no complaint"
   ;;
 kernel-doc)
   script=$(ls /usr/lib/linux-kbuild-*/scripts/kernel-doc 2>/dev/null | tail -n 1)
@@ -78,6 +85,6 @@ dkms)
   find "$work/tree" -name 'npuprof.ko*' | grep . || fail "dkms built no module"
   ;;
 *)
-  fail "unknown check '$check'; one of version, warnings, kernel-doc, checkpatch, dkms"
+  fail "unknown check '$check'; one of version, warnings, without-perf, kernel-doc, checkpatch, dkms"
   ;;
 esac

@@ -10,6 +10,7 @@ import sys
 import time
 
 import npu
+from events import Trace
 from npu import CUBE, VECTOR, Port, Session, read, refused, wait_for, write
 from perf_event import (DISABLED, EXCLUDE_KERNEL, EXCLUDE_USER, PMU, Event, Stat, core_event)
 
@@ -200,6 +201,16 @@ def test_counters_of_32_bits_count_beyond_them():
     now = int(read("/sys/kernel/debug/npuprof/0/account").split("interrupts=")[1].split()[0])
     # From half the range on: passed at 2^31 and again 2^32 later.
     assert now - interrupts == 1 + (6_000_000_000 - 2**31) // 2**32, (interrupts, now)
+
+
+def test_overflows_are_traced_with_the_counters_that_passed_their_range():
+    with Trace() as trace:
+        # Two counters of core 0 count, one of them beyond its range.
+        with Event(core_event(1, ALL_CYCLES), mask=1), Event("aic_mte2_busy_cycles", mask=1):
+            port.submit(0, CUBE, cycles=2_400_000_000)
+            port.wait(0, 120)
+    told = [(e["core"], e["counters"]) for e in trace.of("overflow", device=0)]
+    assert len(told) == 1 and told[0][0] == 0 and told[0][1] in (1, 2), trace.events
 
 
 def test_counters_of_32_bits_count_without_interrupts():
