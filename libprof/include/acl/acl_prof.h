@@ -83,7 +83,7 @@ typedef enum {
   ACL_PROF_SYS_IO_FREQ = 5,              /* Hz, 1 to 100: network */
   ACL_PROF_SYS_INTERCONNECTION_FREQ = 6, /* Hz, 1 to 50: links between chips, PCIe */
   ACL_PROF_DVPP_FREQ = 7,                /* Hz, 1 to 100: media engines */
-  ACL_PROF_HOST_SYS = 8,                 /* comma list of cpu, mem: this process */
+  ACL_PROF_HOST_SYS = 8,                 /* comma list of cpu, mem, disk, network: this process */
   ACL_PROF_HOST_SYS_USAGE = 9,           /* comma list of cpu, mem: the whole system */
   ACL_PROF_HOST_SYS_USAGE_FREQ = 10,     /* Hz, 1 to 50 */
   ACL_PROF_LOW_POWER_FREQ = 11,          /* Hz, 1 to 100; not on A2 */

@@ -17,9 +17,16 @@ class IntervalMeter {
   /// A sample was taken at @p ns, on any clock; several calls with the same time are one sample.
   void Note(uint64_t ns) {
     if (sampling_.samples != 0 && ns == last_) return;
+    // A clock that began anew, as after a reset of the device, tells of no interval.
+    if (ns < last_) {
+      last_ = ns;
+      open_ = 0;
+      ++sampling_.samples;
+      return;
+    }
     // An interval counts once the next one began: Stop takes a last sample before its time.
-    if (sampling_.samples > 1) Count(open_);
-    open_ = ns - last_;
+    if (open_ != 0) Count(open_);
+    open_ = sampling_.samples == 0 ? 0 : ns - last_;
     last_ = ns;
     ++sampling_.samples;
   }

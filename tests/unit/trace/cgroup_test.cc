@@ -87,5 +87,14 @@ TEST(IntervalMeter, MeasuresHowFarIntervalsAreFromThePeriod) {
   EXPECT_EQ(result.worst_error_ns, 30u);
 }
 
+TEST(IntervalMeter, AClockThatBeginsAnewTellsOfNoInterval) {
+  IntervalMeter meter;
+  meter.Start(100);
+  for (uint64_t ns : {1000, 1100, 1205, 7, 107, 207, 210}) meter.Note(ns);
+  EXPECT_EQ(meter.Result().samples, 7u);
+  EXPECT_EQ(meter.Result().mean_ns, 100u);
+  EXPECT_EQ(meter.Result().worst_error_ns, 0u);
+}
+
 }  // namespace
 }  // namespace npuprof::trace
