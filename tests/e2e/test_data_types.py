@@ -221,6 +221,21 @@ class Clocks(ClientTest):
                                                          NPUSIM_CLOCK_START=2**bits - self.TICKS_BEFORE)
                 self.assert_passed(profile, bits)
 
+    def test_counts_of_tasks_beyond_the_width_of_counters(self):
+        # Hurried: counters of cores are 32 bits wide, their cycles 48, but those of tasks are not.
+        for bits, blocks, cycles in ((32, 24, 9_000_000_000), (48, 60_000, 9_000_000_000)):
+            with self.subTest(bits):
+                model, profile = self.workload(self.fresh(f"wide{bits}"), "tasks=5", f"blocks={blocks}", f"cycles={cycles}",
+                                               f"types={TASK_TIME | METRICS:#x}", NPUSIM_TIME_SCALE=0.000001)
+                self.assertGreater(blocks * cycles, 2**bits)
+                table = rows(profile.export()["output"], "op_summary")
+                self.assert_readable(profile)
+                counted = [int(Decimal(r["aic_total_cycles"])) for r in table]
+                self.assertEqual([blocks * cycles] * 5, counted)
+                self.assertEqual(model[0]["aic_cycles"], sum(counted))
+                for row in table:
+                    self.assertAlmostEqual(0.5, float(row["aic_mac_ratio_extra"]), delta=0.001)
+
     def test_samples_of_a_clock_that_wraps(self):
         model, profile = self.workload(self.fresh("samples"), "tasks=40", "cycles=45000000", "units=2", "types=0x81a", "set=3:100", "set=5:100",
                                        "set=6:50", "set=7:100", NPUSIM_CLOCK_START=2**64 - self.TICKS_BEFORE,
