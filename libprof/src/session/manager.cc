@@ -180,8 +180,12 @@ Components::Command Manager::CommandFor(const Session& session) const {
   return {session.data_types(), session.devices(), session.path(), session.SampleText()};
 }
 
-Result Manager::StartSession(const Wanted& wanted, const std::string& output) {
+Result Manager::StartSession(const Wanted& wanted, const std::string& output, const Before* before) {
   Session::Request request;
+  if (before) {
+    request.previous = before->name;
+    request.previous_end_ns = before->end_ns;
+  }
   request.output = output;
   request.index = ++starts_;
   request.wanted = wanted;
@@ -202,10 +206,13 @@ Result Manager::StartSession(const Wanted& wanted, const std::string& output) {
     }
     return components_.Stop(CommandFor(session));
   };
-  if (Result result = Session::Start(std::move(request), &session_); !result.ok()) {
+  std::unique_ptr<Session> fresh;
+  if (Result result = Session::Start(std::move(request), &fresh); !result.ok()) {
     --starts_;
     return result;
   }
+  session_ = std::move(fresh);
+  if (!before) StartKeeper(output);
   if (!handlers_installed_) {
     handlers_installed_ = true;
     std::atexit(&Manager::AtExit);
@@ -213,7 +220,50 @@ Result Manager::StartSession(const Wanted& wanted, const std::string& output) {
   return Result::Ok();
 }
 
+void Manager::StartKeeper(const std::string& output) {
+  const Keeping& keeping = session_->keeping();
+  if (!keeping.rotates() && !keeping.removes()) return;
+  const unsigned round = ++keeper_round_;
+  Keeper::Duties duties;
+  duties.keeping = keeping;
+  duties.output = output;
+  duties.own = [this] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return session_ ? session_->name() : std::string();
+  };
+  duties.used_bytes = [this]() -> uint64_t {
+    // Whoever holds it may take long, and the next look comes soon.
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    return lock && session_ ? session_->used_bytes() : 0;
+  };
+  duties.rotate = [this, round] { Rotate(round); };
+  duties.told = [](const std::string& removed) {
+    LogDetail(removed + " was removed, as NPUPROF_KEEP_* asks");
+  };
+  if (const std::string why = keeper_.Start(std::move(duties)); !why.empty()) {
+    LogError("no thread could be started for NPUPROF_ROTATE_* and NPUPROF_KEEP_*: " + why);
+  }
+}
+
+void Manager::Rotate(unsigned round) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!session_ || exiting_ || round != keeper_round_) return;
+  LogAll(components_.Stop(CommandFor(*session_)));
+  if (const Result result = session_->Stop(); !result.ok()) LogError(result.text);
+  const Before before{session_->name(), session_->end_ns()};
+  const Wanted wanted = session_->wanted();
+  const std::string output = session_->path().substr(0, session_->path().size() - before.name.size() - 1);
+  session_.reset();  // devices have one owner at a time
+  if (const Result result = StartSession(wanted, output, &before); !result.ok()) {
+    LogError("profiling ends, because the next directory could not be begun: " + result.text);
+    ++keeper_round_;
+    keeper_.Stop();
+  }
+}
+
 Result Manager::StopSession(bool at_exit) {
+  ++keeper_round_;
+  keeper_.Stop();
   if (!session_) return Result::Ok();
   // While the process exits, components may be half gone; they learn nothing then.
   if (!at_exit) LogAll(components_.Stop(CommandFor(*session_)));
@@ -356,6 +406,7 @@ void Manager::AtExit() {
   // Somebody may have called exit() while another thread is inside and will never come back.
   for (int i = 0; i < 200; ++i) {
     if (manager.mutex_.try_lock()) {
+      manager.exiting_ = true;
       if (const Result result = manager.StopSession(true); !result.ok()) LogError(result.text);
       manager.mode_ = Mode::kOff;
       manager.mutex_.unlock();
@@ -376,6 +427,7 @@ void Manager::ForkChild() {
     manager.session_->AbandonInChild();
     static_cast<void>(manager.session_.release());
   }
+  manager.keeper_.AbandonInChild();
   manager.mode_ = Mode::kOff;
   // Another thread may have been changing these; what they hold then cannot be freed.
   new (&manager.settings_) Settings;

@@ -13,6 +13,7 @@
 #include "session/components.h"
 #include "session/config.h"
 #include "session/fork_locks.h"
+#include "session/keeper.h"
 #include "session/result.h"
 #include "session/session.h"
 #include "session/settings.h"
@@ -64,7 +65,16 @@ class Manager {
   static std::mutex& ComponentsLock();
   static const fork_locks::Lock kForkLocks[];
   static const unsigned kForkLockCount;
-  Result StartSession(const Wanted& wanted, const std::string& output);
+  /// The directory that the next one goes on from.
+  struct Before {
+    std::string name;
+    uint64_t end_ns;
+  };
+  Result StartSession(const Wanted& wanted, const std::string& output, const Before* before = nullptr);
+  /// Has the next directories begun in time and old ones removed, if settings of the session ask for it.
+  void StartKeeper(const std::string& output);
+  /// Ends the directory and begins the next, for the keeper that was started as number @p round.
+  void Rotate(unsigned round);
   Result StopSession(bool at_exit);
   Components::Command CommandFor(const Session& session) const;
   Result CheckMode(const char* function) const;
@@ -83,6 +93,9 @@ class Manager {
   bool handlers_installed_ = false;
   bool record_tried_ = false;
   bool record_all_devices_ = false;
+  Keeper keeper_;
+  unsigned keeper_round_ = 0;
+  bool exiting_ = false;
 
   mutable std::mutex facts_mutex_;  // the two below, which callbacks may ask for and change
   std::deque<std::string> paths_;

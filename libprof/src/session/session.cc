@@ -127,6 +127,7 @@ Result Session::Begin(const Request& request) {
   CheckLogWish(&warnings);
 
   storage_limit_ = StorageLimit(*request.settings, &warnings);
+  keeping_ = ReadKeeping(&warnings);
   const auto options = drain::Options::FromEnvironment(&warnings);
   staging_bytes_ = options.staging_bytes;
   for (const std::string& text : warnings) messages_.Add(drain::Severity::kWarning, text);
@@ -168,6 +169,12 @@ Result Session::Begin(const Request& request) {
   // Last of all: from here on the drain thread describes the session, what it reads no longer changes until the
   // collection is finished, or has a lock.
   start_ns_ = host::MonotonicRawNs() - begin;
+  if (!request.previous.empty()) {
+    messages_.Add(
+        drain::Severity::kInfo,
+        fmt::format("goes on from {}; in between nothing was recorded for {:.3f} ms", request.previous,
+                    static_cast<double>(host::MonotonicRawNs() - request.previous_end_ns) / 1e6));
+  }
   manifest_writer_ = std::make_shared<ManifestWriter>(*this);
   collection_->Add(manifest_writer_);
   TellOfDevices();
@@ -376,6 +383,10 @@ void Session::Complain(const Status& status) {
   // That a file failed was said when it did, with the reason.
   const bool repeats = status.kind == ErrorKind::kIo && status.error == 0 && messages_.HasError();
   if (!repeats && !FollowsFromKnown(status)) messages_.Add(drain::Severity::kError, status.text);
+}
+
+uint64_t Session::used_bytes() const {
+  return collection_->storage()->used_bytes();
 }
 
 trace::Manifest Session::Describe() const {

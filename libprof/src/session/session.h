@@ -17,6 +17,7 @@
 #include "host/samplers.h"
 #include "session/config.h"
 #include "session/device_collector.h"
+#include "session/keeping.h"
 #include "session/messages.h"
 #include "session/plan.h"
 #include "session/result.h"
@@ -37,6 +38,8 @@ class Session {
     Wanted wanted;
     const Settings* settings = nullptr;
     std::set<uint32_t> open_devices;  ///< devices the program has open now
+    std::string previous;             ///< name of the directory that this one goes on from; "" if none
+    uint64_t previous_end_ns = 0;     ///< CLOCK_MONOTONIC_RAW of its end
     /// Called once host records are accepted and before devices start.
     std::function<std::vector<std::string>(const Session&)> start_components;
     /// Called if a start that got that far fails after all.
@@ -57,6 +60,13 @@ class Session {
   Result Stop();
 
   uint64_t data_types() const { return wanted_.data_types; }
+  const Wanted& wanted() const { return wanted_; }
+  const Keeping& keeping() const { return keeping_; }
+  std::string name() const { return directory_.name(); }
+  /// What the directory takes on disk.
+  uint64_t used_bytes() const;
+  /// CLOCK_MONOTONIC_RAW of the end of the window, after Stop().
+  uint64_t end_ns() const { return end_monotonic_raw_ns_; }
   const std::vector<uint32_t>& devices() const { return wanted_.devices; }
   const std::string& path() const { return directory_.path(); }
   /// Text of the host's sample.json.
@@ -91,6 +101,7 @@ class Session {
   device::Backend backend_ = device::Backend::kNone;
   uint32_t task_slots_ = 0;
   uint64_t storage_limit_ = 0;
+  Keeping keeping_;
   trace::ProfDirectory directory_;
   trace::DirectoryLock lock_;
   trace::SpaceReserve reserve_;  // for the end of the run

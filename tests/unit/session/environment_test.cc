@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "drain/drain.h"
+#include "session/keeping.h"
 #include "session/log.h"
 #include "session/plan.h"
 
@@ -23,6 +24,11 @@ TEST(EnvironmentPage, RangesAndDefaultsOfThePageAreThoseOfTheLibrary) {
       {"NPUPROF_STAGING_MB",
        [](Warnings* w) { return drain::Options::FromEnvironment(w).staging_bytes >> 20; }},
       {"NPUPROF_HOST_RING_MB", [](Warnings* w) { return HostRingBytes(w) >> 20; }},
+      {"NPUPROF_ROTATE_SECONDS", [](Warnings* w) { return ReadKeeping(w).rotate_seconds; }},
+      {"NPUPROF_ROTATE_MB", [](Warnings* w) { return ReadKeeping(w).rotate_bytes / 1'000'000; }},
+      {"NPUPROF_KEEP_COUNT", [](Warnings* w) { return ReadKeeping(w).keep_count; }},
+      {"NPUPROF_KEEP_MB", [](Warnings* w) { return ReadKeeping(w).keep_bytes / 1'000'000; }},
+      {"NPUPROF_KEEP_SECONDS", [](Warnings* w) { return ReadKeeping(w).keep_seconds; }},
       {"NPUPROF_STORAGE_MB", [](Warnings* w) { return StorageLimit(Settings(), w) / 1'000'000; }},
       {"NPUPROF_RING_RECORDS", [](Warnings* w) { return TaskRingSlots(w).value_or(0); }},
   };

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A long window goes on in directories that each stand alone, and the oldest are removed."""
+import glob
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from harness import CLIENTS, NPUPROF, ClientTest, Profile, environment, rows
+
+# The work of one moment may lie on both sides of a border.
+BORDER = ("task-pairs", "pmu-inside-task", "track-inside-api", "node-inside-launch", "flips", "task-track")
+
+
+class Rotation(ClientTest):
+    serial = True
+
+    def rotated(self, name, *arguments, **env):
+        directory = self.fresh(name)
+        done = self.run_client("workload", directory, "single=1", "sync=20", "cycles=10000", *arguments, **env)
+        profiles = [Profile(path) for path in sorted(glob.glob(os.path.join(directory, "PROF_*")))]
+        return json.loads(done.stdout)["devices"], profiles
+
+    def assert_each_stands_alone(self, profiles):
+        kept = 0
+        for i, profile in enumerate(profiles):
+            verified = subprocess.run([NPUPROF, "verify", profile.path, "--json"], capture_output=True, text=True,
+                                      env=environment(), check=False)
+            self.assertEqual(0, verified.returncode, verified.stdout)
+            self.assert_readable(profile, BORDER)
+            self.assertTrue(profile.manifest["complete"])
+            output = self.fresh(f"{os.path.basename(profile.path)}.tables")
+            exported = json.loads(subprocess.run([NPUPROF, "export", profile.path, "--output", output, "--json"],
+                                                 capture_output=True, text=True, env=environment(), check=True).stdout)
+            tasks = rows(output, "task_time")
+            self.assertEqual(exported["devices"][0]["tasks"], len(tasks))
+            # Names come from the directory's own dictionaries.
+            self.assertLessEqual({t["kernel_name"] for t in tasks}, {"work", "N/A"})
+            unnamed = sum(t["kernel_name"] == "N/A" for t in tasks)
+            self.assertLess(unnamed, 100, f"of {len(tasks)} in directory {i}")
+            kept += len(tasks)
+        return kept
+
+    def assert_chained(self, profiles):
+        gaps = []
+        for earlier, later in zip(profiles, profiles[1:]):
+            said = [m["text"] for m in later.manifest["messages"] if m["text"].startswith("goes on from")]
+            self.assertEqual(1, len(said))
+            m = re.fullmatch(r"goes on from (PROF_\w+); in between nothing was recorded for ([0-9.]+) ms", said[0])
+            self.assertEqual(os.path.basename(earlier.path), m[1])
+            gaps.append(float(m[2]))
+            self.assertLessEqual(earlier.manifest["window"]["end_monotonic_raw_ns"],
+                                 later.manifest["window"]["begin_monotonic_raw_ns"])
+        return gaps
+
+    def test_by_time(self):
+        model, profiles = self.rotated("time", "tasks=120000", NPUPROF_ROTATE_SECONDS=1)
+        self.assertGreaterEqual(len(profiles), 2)
+        self.assert_chained(profiles)
+        kept = self.assert_each_stands_alone(profiles)
+        told = sum(d["tasks"]["started"] for p in profiles for d in p.manifest["devices"])
+        self.assertEqual(told, kept)
+        # What was not recorded fell between two windows.
+        self.assertLessEqual(told, model[0]["started"])
+        self.assertGreater(told, model[0]["started"] // 3)
+
+    def test_by_size_with_a_file_and_a_count(self):
+        config = os.path.join(self.dir, "npuprof.conf")
+        with open(config, "w", encoding="utf-8") as f:
+            f.write("rotate_mb = 6\nkeep_count = 3\n")
+        _, profiles = self.rotated("size", "tasks=90000", NPUPROF_CONFIG=config)
+        self.assertLessEqual(len(profiles), 4, "a directory may have been begun after the last look")
+        self.assertGreaterEqual(len(profiles), 2)
+        index = [int(os.path.basename(p.path).split("_")[1]) for p in profiles]
+        self.assertEqual(list(range(index[0], index[0] + len(index))), index)
+        self.assertGreater(index[-1], 3, "too few directories to show that old ones go")
+        self.assertGreater(index[0], 1, "none was removed")
+        self.assert_chained(profiles)
+        self.assert_each_stands_alone(profiles)
+
+    def test_what_another_process_writes_stays(self):
+        directory = self.fresh("shared")
+        with subprocess.Popen([os.path.join(CLIENTS, "forever"), directory, "50", "3000"], stdout=subprocess.PIPE,
+                              text=True, env=environment()) as other:
+            other.stdout.readline()
+            written = glob.glob(os.path.join(directory, "PROF_*"))
+            time.sleep(0.1)
+            self.run_client("workload", directory, "tasks=60000", "single=1", "sync=20", NPUPROF_ROTATE_MB=2,
+                            NPUPROF_KEEP_COUNT=1)
+            self.assertEqual(1, len(written))
+            mine = set(glob.glob(os.path.join(directory, "PROF_*"))) - set(written)
+            self.assertGreater(max(int(os.path.basename(path).split("_")[1]) for path in mine), 2, "nothing was rotated")
+            self.assertLessEqual(len(mine), 2, "nothing was removed")
+            self.assertTrue(os.path.exists(os.path.join(written[0], "npuprof", "manifest.json")))
+            other.send_signal(signal.SIGKILL)
