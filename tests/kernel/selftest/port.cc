@@ -143,6 +143,20 @@ uint64_t Port::EventTotal(uint32_t kind, uint32_t event, uint32_t device) {
   return reply.total;
 }
 
+npusim_record_counts Port::Records(uint32_t channel, uint32_t core, uint32_t device) {
+  npusim_port_records request{};
+  request.header = Header(NPUSIM_PORT_RECORDS, sizeof request, device);
+  request.channel = channel;
+  request.core = core;
+  npusim_port_records reply{};
+  // A count of zero would look like an answer.
+  if (Ask(&request.header, &reply) != 0) {
+    errno = EINVAL;
+    Die("RECORDS is refused");
+  }
+  return reply.counts;
+}
+
 int Port::Remove(uint32_t device) {
   return Command(NPUSIM_PORT_REMOVE, device);
 }

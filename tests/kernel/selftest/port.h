@@ -24,6 +24,8 @@ class Port {
   /// Nanoseconds of the clock that npusim_task.ready_ns is on.
   uint64_t Now();
   uint64_t EventTotal(uint32_t kind, uint32_t event, uint32_t device = 0);
+  /// What the device made for a ring of @p channel; @p core counts matrix cores first.
+  npusim_record_counts Records(uint32_t channel, uint32_t core = NPUSIM_NO_CORE, uint32_t device = 0);
   /// @return 0 or a negative errno
   int Remove(uint32_t device = 0);
   int Insert(uint32_t device = 0);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "model/npusim_model.h"
@@ -77,6 +78,13 @@ class Device {
   void W32(uint32_t offset, uint32_t value) { npusim_model_write32(model_, offset, value); }
   void W64(uint32_t offset, uint64_t value) { npusim_model_write64(model_, offset, value); }
   int Submit(const npusim_task& task) { return npusim_model_submit(model_, &task); }
+  // Records kept and lost for a channel.
+  std::pair<uint64_t, uint64_t> Made(uint32_t channel, uint32_t core = NPUSIM_NO_CORE) {
+    npusim_record_counts counts;
+    if (npusim_model_record_counts(model_, channel, core, &counts) != 0)
+      throw std::invalid_argument("no such channel or core");
+    return {counts.kept, counts.lost};
+  }
   void Advance(uint64_t ns) { npusim_model_advance(model_, ns); }
   uint64_t Now() { return npusim_model_now(model_); }
   npusim_totals Totals() {

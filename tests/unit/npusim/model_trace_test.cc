@@ -71,6 +71,8 @@ TEST(ModelTrace, FullFifoLosesTheNewestAndCountsThemExactly) {
   const npusim_totals t = d.Totals();
   EXPECT_EQ(t.fifo_produced[REFNPU_FIFO_LOG], 40u);
   EXPECT_EQ(t.fifo_lost[REFNPU_FIFO_LOG], 30u);
+  EXPECT_EQ(d.Made(NPUPROF_CHANNEL_TASK_LOG), std::make_pair(uint64_t{10}, uint64_t{30}));
+  EXPECT_EQ(d.Made(NPUPROF_CHANNEL_TASK_PMU), std::make_pair(uint64_t{0}, uint64_t{0}));
 }
 
 TEST(ModelTrace, WatermarkInterruptsOncePerAcknowledgement) {
@@ -247,6 +249,7 @@ TEST(ModelTrace, QueueStopsAtItsCreditAndKeptPlusDroppedIsProduced) {
   EXPECT_EQ(d.irqs[2], 2);
   const npusim_totals t = d.Totals();
   EXPECT_EQ(t.queue_written + t.queue_dropped, 2 * submitted);
+  EXPECT_EQ(d.Made(NPUPROF_CHANNEL_TASK_LOG), std::make_pair(uint64_t{18}, uint64_t{8}));
   // Records 16 and 17 reuse slots 0 and 1.
   EXPECT_EQ(d.Records<npuprof_rec_task_log>(0x1000, 1)[0].task_id, 10u);
 }
@@ -406,12 +409,30 @@ TEST(ModelTrace, CoreFifoHoldsItsBlocksAndCountsTheRest) {
   d.Finish();
   EXPECT_EQ(d.R64(fifo + REFNPU_FIFO_LOST), 2u);
   EXPECT_EQ(d.irqs[3], 1);
+  EXPECT_EQ(d.Made(NPUPROF_CHANNEL_BLOCK_PMU, 2), std::make_pair(uint64_t{3}, uint64_t{2}));
+  EXPECT_EQ(d.Made(NPUPROF_CHANNEL_BLOCK_PMU, 3), std::make_pair(uint64_t{0}, uint64_t{0}))
+      << "no FIFO was on";
   EXPECT_EQ(d.R32(REFNPU_BLOCK_PENDING(0)), 1u << 2);
   const auto blocks = d.PopAll(fifo);
   ASSERT_EQ(blocks.size(), 3u);
   EXPECT_EQ(REFNPU_W0_TYPE(blocks[0][0]), static_cast<unsigned>(REFNPU_ENTRY_BLOCK));
   EXPECT_EQ(blocks[1][4] >> 16 & 0xffff, 26u) << "block 26 is core 2's second";
   EXPECT_EQ(blocks[0][3], 1800u);
+}
+
+TEST(ModelTrace, RecordCountsOfNoSuchChannelOrCoreAreRefusedAndAResetKeepsTheOthers) {
+  Device d;
+  d.EnableFifo(REFNPU_FIFO_LOG);
+  OpenWindow(d);
+  d.Submit(Task(NPUSIM_TASK_CUBE, 1, 1, 1800));
+  d.Finish();
+  npusim_model_reset(d.model());
+  EXPECT_EQ(d.Made(NPUPROF_CHANNEL_TASK_LOG), std::make_pair(uint64_t{2}, uint64_t{0}));
+  npusim_record_counts counts;
+  EXPECT_EQ(npusim_model_record_counts(d.model(), NPUPROF_CHANNEL_COUNT, NPUSIM_NO_CORE, &counts), -EINVAL);
+  EXPECT_EQ(npusim_model_record_counts(d.model(), NPUPROF_CHANNEL_TASK_LOG, 0, &counts), -EINVAL);
+  EXPECT_EQ(npusim_model_record_counts(d.model(), NPUPROF_CHANNEL_CORE_SAMPLE, 72, &counts), -EINVAL);
+  EXPECT_EQ(npusim_model_record_counts(d.model(), NPUPROF_CHANNEL_CORE_SAMPLE, 71, &counts), 0);
 }
 
 TEST(ModelTrace, ResetOfTheUnitLeavesTasksAlone) {

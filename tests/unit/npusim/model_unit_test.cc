@@ -159,6 +159,7 @@ TEST(ModelUnit, EachKernelTellsItsLinesOfL2OnBothPaths) {
     }
     EXPECT_EQ(d.Totals().l2_lines[0], 3 * 325u);
     EXPECT_EQ(d.Totals().l2_lines[1], 3 * 975u);
+    EXPECT_EQ(d.Made(NPUPROF_CHANNEL_SOC_PMU), std::make_pair(uint64_t{3}, uint64_t{0}));
   }
 }
 

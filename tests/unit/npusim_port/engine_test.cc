@@ -135,6 +135,24 @@ TEST(PortEngine, TotalsAreTheModelsOwn) {
   EXPECT_EQ(machine.Status(NPUSIM_PORT_EVENT_TOTAL).status, -EINVAL);
 }
 
+TEST(PortEngine, RecordCountsAreTheModelsOwn) {
+  Machine machine;
+  machine.Hello();
+  machine.npus[1]->TraceIntoFifo();
+  for (uint16_t i = 0; i < 600; ++i) machine.Submit(1, Cube(i), 0);
+  machine.Until(10'000'000);
+  npusim_port_records request{};
+  request.channel = NPUPROF_CHANNEL_TASK_LOG;
+  request.core = NPUSIM_NO_CORE;
+  machine.Put(NPUSIM_PORT_RECORDS, 1, request);
+  const auto reply = machine.Take<npusim_port_records>(NPUSIM_PORT_RECORDS | NPUSIM_PORT_REPLY);
+  EXPECT_EQ(reply.counts.kept, 1024u) << "depth of the FIFO";
+  EXPECT_EQ(reply.counts.lost, 2 * 600u - 1024u);
+  request.core = 3;
+  machine.Put(NPUSIM_PORT_RECORDS, 1, request);
+  EXPECT_EQ(machine.Status(NPUSIM_PORT_RECORDS).status, -EINVAL);
+}
+
 TEST(PortEngine, NotifyCrossesDevices) {
   Machine machine;
   machine.Hello();

@@ -399,6 +399,8 @@ struct npusim_model {
 
 	struct npusim_totals totals;
 	u64 *event_totals[2]; /* by index in the event table */
+	struct npusim_record_counts made[NPUPROF_CHANNEL_COUNT];
+	struct npusim_record_counts core_made[2][REFNPU_MAX_CORES]; /* 0 block PMU, 1 samples */
 };
 
 /* clock.c */
@@ -487,6 +489,10 @@ u64 hbm_reserve(struct npusim_model *m, u64 start_ns, u64 read, u64 written);
 void units_task_ended(struct npusim_model *m, const struct task *t);
 u32 units_totals(struct npusim_model *m, u32 unit, bool llc_writes, u64 *out);
 void units_latch(struct npusim_model *m, u32 unit);
+
+/* model.c */
+/* Where records of a channel and core are counted; NULL if there is no such channel or core. */
+struct npusim_record_counts *made_for(struct npusim_model *m, u32 channel, u32 core);
 
 /* regs.c */
 void raise_cause(struct npusim_model *m, u32 cause);

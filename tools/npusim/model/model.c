@@ -330,6 +330,29 @@ void npusim_model_totals(const struct npusim_model *m, struct npusim_totals *tot
 	*totals = m->totals;
 }
 
+struct npusim_record_counts *made_for(struct npusim_model *m, u32 channel, u32 core)
+{
+	if (channel >= NPUPROF_CHANNEL_COUNT)
+		return NULL;
+	if (core == NPUSIM_NO_CORE)
+		return &m->made[channel];
+	if (core >= m->core_count ||
+	    (channel != NPUPROF_CHANNEL_BLOCK_PMU && channel != NPUPROF_CHANNEL_CORE_SAMPLE))
+		return NULL;
+	return &m->core_made[channel == NPUPROF_CHANNEL_CORE_SAMPLE][core];
+}
+
+int npusim_model_record_counts(struct npusim_model *m, uint32_t channel, uint32_t core,
+			       struct npusim_record_counts *counts)
+{
+	const struct npusim_record_counts *made = made_for(m, channel, core);
+
+	if (!made)
+		return -EINVAL;
+	*counts = *made;
+	return 0;
+}
+
 uint64_t npusim_model_clock_at(const struct npusim_model *m, uint64_t ns)
 {
 	return clock_at(m, ns);

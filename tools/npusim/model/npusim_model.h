@@ -188,6 +188,14 @@ struct npusim_totals {
 	uint64_t reg_writes;
 };
 
+/** Records that the device made for one ring, by queue or by FIFO, since creation; reset() does not clear it. */
+struct npusim_record_counts {
+	uint64_t kept; /* written to memory, or put into a FIFO */
+	uint64_t lost; /* the queue had no credit, or the FIFO was full */
+};
+
+#define NPUSIM_NO_CORE 0xffffu /* of channels that are not about one core */
+
 /** Fills @p config with the reference device. */
 void npusim_model_defaults(struct npusim_model_config *config);
 
@@ -230,6 +238,13 @@ uint32_t npusim_model_pending(const struct npusim_model *m, uint16_t stream);
 
 /** Copies the totals. */
 void npusim_model_totals(const struct npusim_model *m, struct npusim_totals *totals);
+/**
+ * Records made for channel @p channel (enum npuprof_channel) and core @p core (cube cores first; NPUSIM_NO_CORE).
+ * Samples that a driver takes over registers are not records of the device.
+ * @return 0 or -EINVAL (no such channel or core)
+ */
+int npusim_model_record_counts(struct npusim_model *m, uint32_t channel, uint32_t core,
+			       struct npusim_record_counts *counts);
 /** Device clock at host time @p ns, exact. */
 uint64_t npusim_model_clock_at(const struct npusim_model *m, uint64_t ns);
 /**

@@ -12,7 +12,7 @@
  *	+--------+------+--------+----------+--------+------------------------- - -
  *	  u32     u16    u16      u32        s32
  *
- *	HELLO, INFO, TIME, TOTALS, EVENT_TOTAL, STATS, RESET, REMOVE, INSERT, FAULT
+ *	HELLO, INFO, TIME, TOTALS, EVENT_TOTAL, STATS, RESET, REMOVE, INSERT, FAULT, RECORDS
  *		request of the runtime. Answered in order by one reply: type | NPUSIM_PORT_REPLY, the request's
  *		device and sequence, status 0 or a negative errno of Linux. A refused request's reply has no body.
  *	SUBMIT	has no reply. The task's cookie comes back in STARTED, and then in ENDED or ABORTED; ABORTED alone
@@ -57,7 +57,8 @@ enum npusim_port_type {
 	NPUSIM_PORT_RESET, /* no body either way: power-on reset, as a function-level reset does it */
 	NPUSIM_PORT_REMOVE, /* no body either way: the device goes at once, as if pulled out */
 	NPUSIM_PORT_INSERT, /* no body either way: a new device in its place. -EEXIST: the old one is there */
-	NPUSIM_PORT_FAULT, /* npusim_port_fault, reply without body */
+	NPUSIM_PORT_FAULT,   /* npusim_port_fault, reply without body */
+	NPUSIM_PORT_RECORDS, /* npusim_port_records both ways */
 
 	NPUSIM_PORT_STARTED = 0x100, /* npusim_port_task */
 	NPUSIM_PORT_ENDED,	     /* npusim_port_task */
@@ -131,6 +132,13 @@ struct npusim_port_event {
 	uint64_t total; /* reply */
 };
 
+struct npusim_port_records {
+	struct npusim_port_header header;
+	uint32_t channel;		    /* enum npuprof_channel */
+	uint32_t core;			    /* cube cores first, NPUSIM_NO_CORE */
+	struct npusim_record_counts counts; /* reply */
+};
+
 /** What the host of the model did for it; all counts since the device was created. */
 struct npusim_port_stats {
 	struct npusim_port_header header;
@@ -180,6 +188,7 @@ NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_task) == 32);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_totals) == 336);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_totals) == 352);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_event) == 32);
+NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_records) == 40);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_stats) == 80);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_fault) == 32);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_totals) <= NPUSIM_PORT_MAX_SIZE);

@@ -136,10 +136,19 @@ static void write_record(struct npusim_model *m, const struct queue *q, const ch
 	}
 }
 
+/* An enabled queue is one that owner() knows a place for, except that a channel's core may be called 0. */
+static struct npusim_record_counts *made_by(struct npusim_model *m, const struct queue *q)
+{
+	struct npusim_record_counts *made = made_for(m, channel_of(q), core_of(q));
+
+	return made ? made : made_for(m, channel_of(q), NPUSIM_NO_CORE);
+}
+
 void queue_put(struct npusim_model *m, struct queue *q, const void *record, u32 size, u64 clock)
 {
 	if (q->producer >= q->credit) {
 		q->dropped++;
+		made_by(m, q)->lost++;
 		m->totals.queue_dropped++;
 		if (!q->gap_count++) {
 			q->gap_position = q->producer;
@@ -151,6 +160,7 @@ void queue_put(struct npusim_model *m, struct queue *q, const void *record, u32 
 	}
 	write_record(m, q, record, size);
 	q->producer++;
+	made_by(m, q)->kept++;
 	m->totals.queue_written++;
 	mark_dirty(m, q);
 }

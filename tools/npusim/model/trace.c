@@ -108,8 +108,23 @@ static u64 word0(const struct task *t, u32 type, bool with_subtask, int kind)
 	return w;
 }
 
+static void count_made(struct npusim_model *m, u32 channel, u32 core, bool lost)
+{
+	struct npusim_record_counts *made = made_for(m, channel, core);
+
+	made->kept += !lost;
+	made->lost += lost;
+}
+
 static void push(struct npusim_model *m, u32 fifo, const u64 *words, u32 count, u64 clock)
 {
+	static const u8 channels[REFNPU_FIFOS] = {
+		[REFNPU_FIFO_LOG] = NPUPROF_CHANNEL_TASK_LOG,
+		[REFNPU_FIFO_PMU] = NPUPROF_CHANNEL_TASK_PMU,
+		[REFNPU_FIFO_TRACK] = NPUPROF_CHANNEL_TS_TRACK,
+		[REFNPU_FIFO_AICPU] = NPUPROF_CHANNEL_AICPU,
+		[REFNPU_FIFO_SOC] = NPUPROF_CHANNEL_SOC_PMU,
+	};
 	struct fifo *f = &m->fifos[fifo];
 	bool lost;
 
@@ -121,6 +136,7 @@ static void push(struct npusim_model *m, u32 fifo, const u64 *words, u32 count, 
 		raise_cause(m, REFNPU_INT_FIFO);
 	}
 	m->totals.fifo_lost[fifo] += lost;
+	count_made(m, channels[fifo], NPUSIM_NO_CORE, lost);
 }
 
 static void log_entry(struct npusim_model *m, const struct task *t, u32 type, u64 clock)
@@ -370,6 +386,7 @@ static void block_entry(struct npusim_model *m, const struct segment *s, u32 nth
 			m->block_pending[s->core / 32] |= 1u << s->core % 32;
 			raise_cause(m, REFNPU_INT_BLOCK);
 		}
+		count_made(m, NPUPROF_CHANNEL_BLOCK_PMU, s->core, lost);
 	}
 }
 

@@ -101,6 +101,19 @@ static void event_total(struct port_engine *e, const struct npusim_port_event *r
 	reply(e, &request->header, 0, &answer, sizeof(answer));
 }
 
+static void records(struct port_engine *e, const struct npusim_port_records *request,
+		    struct port_device *d)
+{
+	struct npusim_port_records answer = *request;
+	int error = npusim_model_record_counts(d->model, request->channel, request->core,
+					       &answer.counts);
+
+	if (error)
+		reply_status(e, &request->header, error);
+	else
+		reply(e, &request->header, 0, &answer, sizeof(answer));
+}
+
 static void reset(struct port_device *d)
 {
 	if (d->ops->reset)
@@ -131,6 +144,9 @@ static void device_request(struct port_engine *e, const struct npusim_port_heade
 		break;
 	case NPUSIM_PORT_EVENT_TOTAL:
 		event_total(e, (const void *)request, d);
+		break;
+	case NPUSIM_PORT_RECORDS:
+		records(e, (const void *)request, d);
 		break;
 	case NPUSIM_PORT_STATS:
 		stats = d->stats;
@@ -171,6 +187,8 @@ static size_t request_size(uint16_t type)
 		return sizeof(struct npusim_port_event);
 	case NPUSIM_PORT_FAULT:
 		return sizeof(struct npusim_port_fault);
+	case NPUSIM_PORT_RECORDS:
+		return sizeof(struct npusim_port_records);
 	case NPUSIM_PORT_INFO:
 	case NPUSIM_PORT_TIME:
 	case NPUSIM_PORT_TOTALS:
