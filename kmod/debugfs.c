@@ -27,9 +27,10 @@ static const char *npuprof_state_name(const struct npuprof_session *session)
 static void npuprof_show_account(struct seq_file *m, const char *who,
 				 const struct npuprof_account *account)
 {
-	seq_printf(m, "%s interrupts=%lld reads=%lld writes=%lld busy_ns=%lld\n", who,
-		   atomic64_read(&account->interrupts), atomic64_read(&account->reads),
-		   atomic64_read(&account->writes), atomic64_read(&account->busy_ns));
+	seq_printf(m, "%s interrupts=%lld reads=%lld writes=%lld busy_ns=%lld max_callback_ns=%lld\n",
+		   who, atomic64_read(&account->interrupts), atomic64_read(&account->reads),
+		   atomic64_read(&account->writes), atomic64_read(&account->busy_ns),
+		   atomic64_read(&account->max_callback_ns));
 }
 
 /**

@@ -53,6 +53,7 @@
  * @channel_owner: session that samples a unit, by channel
  * @core_owner: session that samples a core, by number, matrix cores first
  * @load: CPU time per second that sampling over registers may take, as admitted; under @mutex
+ * @stagger: fraction of a period by which the last sampled group was put off; under @lock
  * @self: account of what is done for no session
  * @gone_work: takes leave of a device that was found missing
  * @epoch: how often the device came back without its state; under @mutex
@@ -78,6 +79,7 @@ struct npuprof_device {
 	struct npuprof_session *channel_owner[NPUPROF_CHANNEL_COUNT];
 	struct npuprof_session **core_owner;
 	u64 load;
+	u32 stagger;
 	struct npuprof_account self;
 	struct work_struct gone_work;
 	u32 epoch;
@@ -100,6 +102,16 @@ void npuprof_devices_wait_released(void);
 static inline unsigned int npuprof_number(const struct npuprof_device *npu)
 {
 	return MINOR(npu->dev.devt);
+}
+
+/* Accounts for an interrupt or timer callback. */
+static inline void npuprof_charge(const struct npuprof_device *npu, struct npuprof_account *account,
+				  u64 ns)
+{
+	lockdep_assert_held(&npu->lock);
+	atomic64_add(ns, &account->busy_ns);
+	if (ns > atomic64_read(&account->max_callback_ns))
+		atomic64_set(&account->max_callback_ns, ns);
 }
 
 /* Whether interrupts and timers may touch registers. */

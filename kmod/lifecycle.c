@@ -208,6 +208,7 @@ void npuprof_sessions_resume(struct npuprof_device *npu)
 	npu->paused = false;
 	npuprof_unlock(npu, flags);
 	npu->epoch++;
+	npuprof_sampler_readmit(npu);
 	list_for_each_entry(session, &npu->sessions, node) {
 		if (!session->paused)
 			continue;

@@ -47,12 +47,14 @@ struct perf_event;
  * @reads: register reads
  * @writes: register writes
  * @busy_ns: time spent in interrupts, timers and requests
+ * @max_callback_ns: longest single interrupt or timer callback; written under npuprof_device.lock
  */
 struct npuprof_account {
 	atomic64_t interrupts;
 	atomic64_t reads;
 	atomic64_t writes;
 	atomic64_t busy_ns;
+	atomic64_t max_callback_ns;
 };
 
 /**

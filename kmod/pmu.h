@@ -42,11 +42,13 @@ struct npc_core_reading;
  *	to produce nothing more for it. mutex
  * @disarm: let go of registers, interrupts and DMA; nothing of @session happens in the device
  *	afterwards. Also called when the device is gone, for memory and timers. mutex
- * @poll: look at rings that the device writes. Called from a soft timer with
- *	npuprof_session.poll_lock held; returns nanoseconds until the next call, 0 for never
+ * @poll: look at rings that the device writes, from the one behind npuprof_session.poll_next on, until
+ *	all have had their turn (then poll_next is 0) or a time has come. Called from a soft timer
+ *	with npuprof_session.poll_lock held; returns nanoseconds until the next round, 0 for never
  * @latch: freeze the counters of all rings of @group at one instant. Returns false if this is not
  *	worth it, and @sample then freezes those of its ring. lock
- * @sample: put one sample into @ring; @latched tells what @latch returned. lock
+ * @sample: put one sample into @ring; @latched tells what @latch returned. Returns false if a time
+ *	came before it was complete; it is then called again for the rest. lock
  * @clock: read the device clock on account of @session. lock
  * @counts_per_cycle: fastest that any event of a core may count
  * @core_enable: take a core into use for perf, with all counters at rest and overflows interrupting, or
@@ -69,9 +71,9 @@ struct npuprof_pmu_ops {
 	u32 (*unfinished)(struct npuprof_session *session);
 	void (*publish)(struct npuprof_session *session, bool last);
 	void (*disarm)(struct npuprof_session *session);
-	u64 (*poll)(struct npuprof_session *session);
+	u64 (*poll)(struct npuprof_session *session, u64 until);
 	bool (*latch)(struct npuprof_group *group);
-	void (*sample)(struct npuprof_ring *ring, bool latched);
+	bool (*sample)(struct npuprof_ring *ring, bool latched, u64 until);
 	u64 (*clock)(struct npuprof_session *session);
 	unsigned int counts_per_cycle;
 	void (*core_enable)(struct npuprof_device *npu, unsigned int core, bool on);

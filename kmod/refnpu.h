@@ -16,6 +16,8 @@
 
 /* After the first entry of a FIFO interrupted, how long the driver lets more of them gather. */
 #define REFNPU_GATHER_NS	(1ULL * NSEC_PER_MSEC)
+/* However soon readers want to be woken, entries gather so long; see docs/kernel.md. */
+#define REFNPU_GATHER_MIN_NS	(100ULL * NSEC_PER_USEC)
 /* All that the driver serves; enabled at the first use and left on. */
 #define REFNPU_INT_ALL		(REFNPU_INT_FIFO | REFNPU_INT_OVERFLOW | REFNPU_INT_QUEUE | \
 				 REFNPU_INT_BLOCK | REFNPU_INT_DRAINED)
@@ -100,10 +102,13 @@ struct refnpu_queue {
  * @fifos: FIFOs, those of the task scheduler first; npuprof_device.lock from here on
  * @busy_fifos: those in use
  * @ready: FIFOs that interrupted and were not served yet
+ * @next_fifo: the FIFO that is served next
+ * @interrupted: the device was not asked yet why it interrupted
  * @overflowed: cores with overflowed counters not read yet
  * @core_ring: ring that samples a core over registers
  * @service: what interrupts left, FIFOs that gather, and the watchdog
  * @service_ns: when it is due
+ * @rest_ns: up to when the CPU is left to others
  * @watchdog_ns: when FIFOs are looked at without having interrupted
  */
 struct refnpu {
@@ -121,10 +126,13 @@ struct refnpu {
 	struct refnpu_fifo *fifos;
 	struct list_head busy_fifos;
 	DECLARE_BITMAP(ready, REFNPU_FIFOS + REFNPU_MAX_CORES);
+	unsigned int next_fifo;
+	bool interrupted;
 	DECLARE_BITMAP(overflowed, REFNPU_MAX_CORES);
 	struct npuprof_ring *core_ring[REFNPU_MAX_CORES];
 	struct hrtimer service;
 	u64 service_ns;
+	u64 rest_ns;
 	u64 watchdog_ns;
 };
 
@@ -199,9 +207,13 @@ extern const struct npuprof_pmu_ops refnpu_ops;
 
 /* refnpu_fifo.c */
 void refnpu_fifo_arm(struct refnpu *refnpu, struct refnpu_fifo *fifo, struct npuprof_ring *ring);
-void refnpu_fifos_start(struct refnpu *refnpu);
 void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account);
 void refnpu_fifos_publish(struct refnpu *refnpu);
+bool refnpu_fifos_serve(struct refnpu *refnpu, u64 now, u64 until);
+u64 refnpu_fifos_next(struct refnpu *refnpu);
+
+/* refnpu_service.c */
+void refnpu_service_start(struct refnpu *refnpu);
 void refnpu_interrupt(struct refnpu *refnpu);
 enum hrtimer_restart refnpu_service_timer(struct hrtimer *timer);
 
@@ -210,9 +222,10 @@ int refnpu_queue_arm(struct npuprof_ring *ring);
 void refnpu_queue_off(struct npuprof_ring *ring);
 void refnpu_queue_disarm(struct npuprof_ring *ring);
 void refnpu_queues_publish(struct npuprof_session *session);
-u64 refnpu_poll(struct npuprof_session *session);
+u64 refnpu_poll(struct npuprof_session *session, u64 until);
 
 /* refnpu_sample.c */
+int refnpu_measure_cost(struct refnpu *refnpu);
 u32 refnpu_unit_of(u32 channel);
 void refnpu_read_core(struct refnpu *refnpu, struct npuprof_account *account, unsigned int core,
 		      unsigned int counters, struct npc_core_reading *reading);
@@ -220,7 +233,7 @@ int refnpu_core_arm(struct npuprof_ring *ring);
 int refnpu_unit_arm(struct npuprof_ring *ring);
 u32 refnpu_sample_cost(struct npuprof_device *npu, const struct npuprof_add_ring *add);
 bool refnpu_latch(struct npuprof_group *group);
-void refnpu_sample(struct npuprof_ring *ring, bool latched);
+bool refnpu_sample(struct npuprof_ring *ring, bool latched, u64 until);
 
 /* refnpu_perf.c */
 void refnpu_core_enable(struct npuprof_device *npu, unsigned int core, bool on);

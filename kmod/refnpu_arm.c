@@ -98,7 +98,7 @@ static int refnpu_arm(struct npuprof_session *session, bool registers_only)
 			return err;
 	}
 	session->poll_interval_ns = NPUPROF_POLL_MIN_NS;
-	refnpu_fifos_start(refnpu);
+	refnpu_service_start(refnpu);
 	refnpu_write32(refnpu, &session->account, REFNPU_INT_ENABLE, REFNPU_INT_ALL);
 	return 0;
 }

@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reference NPU, register path: interrupts, FIFOs of the task scheduler and of the cores.
- *
- * Everything here works in slots: an interrupt or the service timer does as much as
- * NPUPROF_SLOT_NS allows, and the timer goes on with the rest after a pause. What a FIFO cannot
- * hold meanwhile it counts itself.
+ * Reference NPU, register path: FIFOs of the task scheduler and of the cores. What a FIFO cannot
+ * hold it counts itself.
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
 
 #include "refnpu.h"
-#include "trace.h"
-
-static void refnpu_service_at(struct refnpu *refnpu, u64 due_ns)
-{
-	lockdep_assert_held(&refnpu->npu.lock);
-	if (due_ns >= refnpu->service_ns || refnpu->npu.gone)
-		return;
-	refnpu->service_ns = due_ns;
-	hrtimer_start(&refnpu->service, ns_to_ktime(due_ns), HRTIMER_MODE_ABS_HARD);
-}
 
 static u64 refnpu_gather_ns(const struct refnpu_fifo *fifo)
 {
-	return min_t(u64, REFNPU_GATHER_NS, fifo->ring->config.latency_ns / 2);
+	return clamp_t(u64, fifo->ring->config.latency_ns / 2, REFNPU_GATHER_MIN_NS,
+		       REFNPU_GATHER_NS);
 }
 
 /*
@@ -36,6 +24,7 @@ static void refnpu_look(struct refnpu *refnpu, struct refnpu_fifo *fifo)
 	struct npuprof_account *account = &fifo->ring->session->account;
 	u64 lost = refnpu_read64(refnpu, account, fifo->base + REFNPU_FIFO_LOST);
 
+	lockdep_assert_held(&refnpu->npu.lock);
 	fifo->new_lost = 0;
 	if (lost != fifo->lost) {
 		fifo->lost_first = refnpu_read64(refnpu, account,
@@ -66,6 +55,7 @@ static void refnpu_take_entry(struct refnpu *refnpu, struct refnpu_fifo *fifo)
 	unsigned int used, w;
 	void *slot;
 
+	lockdep_assert_held(&refnpu->npu.lock);
 	words[0] = refnpu_read64(refnpu, account, fifo->base + REFNPU_FIFO_DATA(0));
 	used = npc_entry_words(words[0]);
 	for (w = 1; w < used; w++)
@@ -88,6 +78,7 @@ static bool refnpu_drain(struct refnpu *refnpu, struct refnpu_fifo *fifo, u64 un
 	struct npuprof_ring *ring = fifo->ring;
 	bool over = true;
 
+	lockdep_assert_held(&refnpu->npu.lock);
 	if (!fifo->left)
 		refnpu_look(refnpu, fifo);
 	while (fifo->left) {
@@ -110,213 +101,110 @@ static bool refnpu_drain(struct refnpu *refnpu, struct refnpu_fifo *fifo, u64 un
 	return over;
 }
 
-/* A FIFO interrupted. Returns true if nothing of that is left to do. */
-static bool refnpu_serve_ready(struct refnpu *refnpu, struct refnpu_fifo *fifo, u64 now, u64 until)
+/* Lets entries gather, but not so many that the FIFO comes near its end. Returns how many that is. */
+static u32 refnpu_fifo_gather(struct refnpu *refnpu, struct refnpu_fifo *fifo, u64 now)
 {
-	struct npuprof_account *account;
-	u32 watermark, taken = 0;
+	u32 watermark = max(1u, fifo->depth / 4);
 
-	if (!fifo->ring)
-		return true;
-	if (fifo->polling)
-		return refnpu_drain(refnpu, fifo, until, &taken);
-	/*
-	 * The first entry after a pause. Let more gather, but not so many that the FIFO comes
-	 * near its end.
-	 */
-	account = &fifo->ring->session->account;
+	lockdep_assert_held(&refnpu->npu.lock);
 	fifo->polling = true;
 	fifo->drain_ns = now + refnpu_gather_ns(fifo);
-	watermark = max(1u, fifo->depth / 4);
-	refnpu_write32(refnpu, account, fifo->base + REFNPU_FIFO_WATERMARK, watermark);
-	if (refnpu_read32(refnpu, account, fifo->base + REFNPU_FIFO_COUNT) < watermark)
-		return true;
-	return refnpu_drain(refnpu, fifo, until, &taken);
+	refnpu_write32(refnpu, &fifo->ring->session->account, fifo->base + REFNPU_FIFO_WATERMARK,
+		       watermark);
+	return watermark;
 }
 
-/* The time of a FIFO that gathers has come. Returns true if nothing of that is left to do. */
-static bool refnpu_serve_gathered(struct refnpu *refnpu, struct refnpu_fifo *fifo, u64 now,
-				  u64 until)
+/*
+ * Nothing came while entries gathered, so the next one interrupts. One that came before the device
+ * was told so interrupts nobody.
+ */
+static void refnpu_fifo_quiet(struct refnpu *refnpu, struct refnpu_fifo *fifo, u64 now)
 {
-	u32 taken = 0;
+	struct npuprof_account *account = &fifo->ring->session->account;
 
-	if (now < fifo->drain_ns)
-		return true;
-	if (!refnpu_drain(refnpu, fifo, until, &taken))
-		return false;
-	if (taken) {
-		fifo->drain_ns = now + refnpu_gather_ns(fifo);
-		return true;
-	}
+	lockdep_assert_held(&refnpu->npu.lock);
 	fifo->polling = false;
 	fifo->drain_ns = NPC_TIME_NEVER;
-	refnpu_write32(refnpu, &fifo->ring->session->account, fifo->base + REFNPU_FIFO_WATERMARK,
-		       1);
+	refnpu_write32(refnpu, account, fifo->base + REFNPU_FIFO_WATERMARK, 1);
+	if (refnpu_read32(refnpu, account, fifo->base + REFNPU_FIFO_COUNT))
+		refnpu_fifo_gather(refnpu, fifo, now);
+}
+
+/*
+ * Does what is due for a FIFO, because it interrupted (@ready) or its time has come. Returns true if
+ * nothing of that is left to do.
+ */
+static bool refnpu_fifo_serve(struct refnpu *refnpu, struct refnpu_fifo *fifo, bool ready, u64 now,
+			      u64 until)
+{
+	struct npuprof_account *account = &fifo->ring->session->account;
+	u32 watermark, taken = 0;
+
+	lockdep_assert_held(&refnpu->npu.lock);
+	if (!fifo->polling) {
+		/* The first entry after a pause. */
+		watermark = refnpu_fifo_gather(refnpu, fifo, now);
+		if (refnpu_read32(refnpu, account, fifo->base + REFNPU_FIFO_COUNT) < watermark)
+			return true;
+	}
+	if (!refnpu_drain(refnpu, fifo, until, &taken))
+		return false;
+	if (taken || ready)
+		fifo->drain_ns = now + refnpu_gather_ns(fifo);
+	else
+		refnpu_fifo_quiet(refnpu, fifo, now);
 	return true;
-}
-
-static void refnpu_read_overflowed(struct refnpu *refnpu, unsigned int core)
-{
-	struct npuprof_account *account = refnpu_account(refnpu);
-	struct npuprof_ring *ring = refnpu->core_ring[core];
-	struct npc_core_reading reading;
-
-	if (npuprof_perf_overflow(&refnpu->npu, core))
-		return;
-	refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_LATCH), 1);
-	refnpu_read_core(refnpu, account, core, ring ? ring->counters.used : 0, &reading);
-	if (!refnpu_dead(refnpu))
-		trace_npuprof_overflow(&refnpu->npu, core, reading.overflowed);
-	if (ring && !refnpu_dead(refnpu))
-		npc_core_update(&ring->counters, &reading);
-}
-
-/* Works until @until at what interrupts left. Returns true if nothing is left. */
-static bool refnpu_work_off(struct refnpu *refnpu, u64 now, u64 until)
-{
-	unsigned int cores = npuprof_cores(&refnpu->npu);
-	struct refnpu_fifo *fifo;
-	unsigned int bit;
-
-	for_each_set_bit(bit, refnpu->overflowed, cores) {
-		refnpu_read_overflowed(refnpu, bit);
-		__clear_bit(bit, refnpu->overflowed);
-		if (ktime_get_ns() >= until)
-			return false;
-	}
-	for_each_set_bit(bit, refnpu->ready, REFNPU_FIFOS + cores) {
-		if (!refnpu_serve_ready(refnpu, &refnpu->fifos[bit], now, until))
-			return false;
-		__clear_bit(bit, refnpu->ready);
-		if (ktime_get_ns() >= until)
-			return false;
-	}
-	list_for_each_entry(fifo, &refnpu->busy_fifos, node) {
-		if (!refnpu_serve_gathered(refnpu, fifo, now, until))
-			return false;
-		if (ktime_get_ns() >= until)
-			return false;
-	}
-	return true;
-}
-
-static void refnpu_work_slot(struct refnpu *refnpu, u64 begin)
-{
-	bool over = refnpu_work_off(refnpu, begin, begin + NPUPROF_SLOT_NS);
-	struct refnpu_fifo *fifo;
-	u64 now = ktime_get_ns();
-	u64 next;
-
-	atomic64_add(now - begin, &refnpu_account(refnpu)->busy_ns);
-	if (refnpu_dead(refnpu))
-		return;
-	if (!over) {
-		refnpu_service_at(refnpu, now + (now - begin) * NPUPROF_PAUSE_RATIO);
-		return;
-	}
-	next = refnpu->watchdog_ns;
-	list_for_each_entry(fifo, &refnpu->busy_fifos, node)
-		next = min(next, fifo->drain_ns);
-	if (next != NPC_TIME_NEVER)
-		refnpu_service_at(refnpu, next);
-}
-
-static void refnpu_note_fifos(struct refnpu *refnpu, struct npuprof_account *account)
-{
-	unsigned long pending = refnpu_read32(refnpu, account, REFNPU_FIFO_PENDING);
-	unsigned int bit;
-
-	refnpu_write32(refnpu, account, REFNPU_FIFO_PENDING, pending);
-	for_each_set_bit(bit, &pending, REFNPU_FIFOS)
-		__set_bit(bit, refnpu->ready);
-}
-
-static void refnpu_note_cores(struct refnpu *refnpu, struct npuprof_account *account, bool block)
-{
-	unsigned int cores = npuprof_cores(&refnpu->npu);
-	unsigned int word, bit;
-	unsigned long pending;
-
-	for (word = 0; word < DIV_ROUND_UP(cores, 32); word++) {
-		u32 reg = block ? REFNPU_BLOCK_PENDING(word) : REFNPU_OVERFLOW_PENDING(word);
-
-		pending = refnpu_read32(refnpu, account, reg);
-		/* Overflows are acknowledged in the core. */
-		if (block && pending)
-			refnpu_write32(refnpu, account, reg, pending);
-		for_each_set_bit(bit, &pending, min(32u, cores - word * 32)) {
-			if (block)
-				__set_bit(REFNPU_FIFOS + 32 * word + bit, refnpu->ready);
-			else
-				__set_bit(32 * word + bit, refnpu->overflowed);
-		}
-	}
 }
 
 /**
- * refnpu_interrupt() - one of the vectors fired
- * @refnpu: device
+ * refnpu_fifos_serve() - take entries out of FIFOs that interrupted or whose time has come
+ * @refnpu: device; npuprof_device.lock is held
+ * @now: CLOCK_MONOTONIC
+ * @until: when to stop; what was begun is brought to an end
  *
- * All vectors come here; whichever is first serves what the status register says.
+ * Each call begins behind the FIFO with which the last one ended, so that one that never becomes
+ * empty takes its turn like the others.
+ *
+ * Return: true if nothing is left to do.
  */
-void refnpu_interrupt(struct refnpu *refnpu)
+bool refnpu_fifos_serve(struct refnpu *refnpu, u64 now, u64 until)
 {
-	struct npuprof_device *npu = &refnpu->npu;
-	struct npuprof_account *account;
-	struct npuprof_session *session;
-	unsigned long flags;
-	u64 begin;
-	u32 status;
+	unsigned int count = REFNPU_FIFOS + npuprof_cores(&refnpu->npu);
+	unsigned int left;
 
-	flags = npuprof_lock(npu);
-	if (!npuprof_awake(npu) || refnpu_dead(refnpu))
-		goto out;
-	begin = ktime_get_ns();
-	account = refnpu_account(refnpu);
-	atomic64_inc(&account->interrupts);
-	status = refnpu_read32(refnpu, account, REFNPU_INT_STATUS);
-	if (!status || refnpu_dead(refnpu))
-		goto out;
-	refnpu_write32(refnpu, account, REFNPU_INT_STATUS, status);
-	if (status & REFNPU_INT_FIFO)
-		refnpu_note_fifos(refnpu, account);
-	if (status & REFNPU_INT_BLOCK)
-		refnpu_note_cores(refnpu, account, true);
-	if (status & REFNPU_INT_OVERFLOW)
-		refnpu_note_cores(refnpu, account, false);
-	/* Which queue it was does not matter: all of a session are looked at together. */
-	if (status & REFNPU_INT_QUEUE)
-		list_for_each_entry(session, &npu->sessions, node)
-			npuprof_poll_now(session);
-	if ((status & REFNPU_INT_DRAINED) && npu->window_owner) {
-		npuprof_tell_drained(npu->window_owner);
-		npuprof_send_wakeup(npu->window_owner);
+	lockdep_assert_held(&refnpu->npu.lock);
+	for (left = count; left; left--) {
+		unsigned int i = refnpu->next_fifo;
+		struct refnpu_fifo *fifo = &refnpu->fifos[i];
+		bool ready = test_bit(i, refnpu->ready);
+
+		refnpu->next_fifo = i + 1 < count ? i + 1 : 0;
+		if (!fifo->ring || (!ready && now < fifo->drain_ns))
+			continue;
+		if (!refnpu_fifo_serve(refnpu, fifo, ready, now, until))
+			return false;
+		__clear_bit(i, refnpu->ready);
+		if (ktime_get_ns() >= until)
+			return false;
 	}
-	refnpu_work_slot(refnpu, begin);
-out:
-	npuprof_unlock(npu, flags);
+	return true;
 }
 
-enum hrtimer_restart refnpu_service_timer(struct hrtimer *timer)
+/**
+ * refnpu_fifos_next() - when the next FIFO is due
+ * @refnpu: device; npuprof_device.lock is held
+ *
+ * Return: CLOCK_MONOTONIC or NPC_TIME_NEVER.
+ */
+u64 refnpu_fifos_next(struct refnpu *refnpu)
 {
-	struct refnpu *refnpu = container_of(timer, struct refnpu, service);
-	struct npuprof_device *npu = &refnpu->npu;
-	unsigned long flags;
-	u64 now;
+	struct refnpu_fifo *fifo;
+	u64 next = NPC_TIME_NEVER;
 
-	flags = npuprof_lock(npu);
-	refnpu->service_ns = NPC_TIME_NEVER;
-	if (npuprof_awake(npu) && !refnpu_dead(refnpu)) {
-		now = ktime_get_ns();
-		if (now >= refnpu->watchdog_ns) {
-			refnpu->watchdog_ns = now + REFNPU_WATCHDOG_NS;
-			refnpu_note_fifos(refnpu, refnpu_account(refnpu));
-			refnpu_note_cores(refnpu, refnpu_account(refnpu), true);
-		}
-		refnpu_work_slot(refnpu, now);
-	}
-	npuprof_unlock(npu, flags);
-	return HRTIMER_NORESTART;
+	lockdep_assert_held(&refnpu->npu.lock);
+	list_for_each_entry(fifo, &refnpu->busy_fifos, node)
+		next = min(next, fifo->drain_ns);
+	return next;
 }
 
 /* --- For requests; npuprof_device.mutex is held --- */
@@ -350,23 +238,6 @@ void refnpu_fifo_arm(struct refnpu *refnpu, struct refnpu_fifo *fifo, struct npu
 }
 
 /**
- * refnpu_fifos_start() - begin to watch for lost interrupts
- * @refnpu: device
- */
-void refnpu_fifos_start(struct refnpu *refnpu)
-{
-	unsigned long flags;
-
-	lockdep_assert_held(&refnpu->npu.mutex);
-	flags = npuprof_lock(&refnpu->npu);
-	if (!list_empty(&refnpu->busy_fifos)) {
-		refnpu->watchdog_ns = ktime_get_ns() + REFNPU_WATCHDOG_NS;
-		refnpu_service_at(refnpu, refnpu->watchdog_ns);
-	}
-	npuprof_unlock(&refnpu->npu, flags);
-}
-
-/**
  * refnpu_fifos_disarm() - let go of all FIFOs
  * @refnpu: device
  * @account: who pays for it
@@ -381,6 +252,7 @@ void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account)
 	list_for_each_entry_safe(fifo, next, &refnpu->busy_fifos, node) {
 		refnpu_write32(refnpu, account, fifo->base + REFNPU_FIFO_CTRL, 0);
 		fifo->ring = NULL;
+		__clear_bit(fifo - refnpu->fifos, refnpu->ready);
 		list_del_init(&fifo->node);
 	}
 	refnpu->watchdog_ns = NPC_TIME_NEVER;

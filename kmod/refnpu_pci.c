@@ -12,7 +12,6 @@
 #include "refnpu.h"
 
 #define REFNPU_CHIP_A2		5 /* platform_version of info.json */
-#define REFNPU_COST_RUNS	64
 
 static irqreturn_t refnpu_irq(int irq, void *data)
 {
@@ -135,25 +134,6 @@ static void refnpu_find_events(struct refnpu *refnpu)
 		refnpu_self_write32(refnpu, REFNPU_TRACE_EVENT(0, i), 0);
 }
 
-/* What a sample costs, the way refnpu_sample() takes it. */
-static void refnpu_measure_cost(struct refnpu *refnpu)
-{
-	struct npuprof_query *caps = &refnpu->npu.caps;
-	struct npc_core_reading reading;
-	u64 best = U32_MAX;
-	unsigned int run;
-	u64 begin;
-
-	/* The quickest of many: whatever else the CPU did meanwhile is no cost of sampling. */
-	for (run = 0; run < REFNPU_COST_RUNS; run++) {
-		begin = ktime_get_ns();
-		refnpu_self_write32(refnpu, REFNPU_CORE(0, REFNPU_CORE_LATCH), 1);
-		refnpu_read_core(refnpu, &refnpu->npu.self, 0, caps->counters, &reading);
-		best = min(best, ktime_get_ns() - begin);
-	}
-	caps->sample_cost_ns = max(1ULL, best);
-}
-
 static int refnpu_request_irqs(struct refnpu *refnpu, struct pci_dev *pdev)
 {
 	int vector, err;
@@ -235,7 +215,9 @@ static int refnpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		goto no_master;
 	refnpu_find_events(refnpu);
-	refnpu_measure_cost(refnpu);
+	err = refnpu_measure_cost(refnpu);
+	if (err)
+		goto no_master;
 	/* If it went meanwhile, what it said is not true. */
 	refnpu_check_presence(refnpu);
 	if (refnpu_dead(refnpu)) {

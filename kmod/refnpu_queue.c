@@ -6,9 +6,13 @@
  */
 #include <linux/ktime.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "refnpu.h"
+
+/* Where the CPU's view has to be synchronised, so much of a ring is at most, in one look by a timer. */
+#define REFNPU_SYNC_BYTES	SZ_64K
 
 static struct refnpu_queue *refnpu_queue(struct npuprof_ring *ring)
 {
@@ -22,6 +26,7 @@ static void refnpu_sync(struct refnpu *refnpu, struct npuprof_ring *ring, u64 fr
 	const struct refnpu_queue *queue = refnpu_queue(ring);
 	u64 mask = ring->config.slots - 1;
 
+	lockdep_assert_held(&ring->session->poll_lock);
 	if (!queue->sync)
 		return;
 	while (from != to) {
@@ -48,6 +53,7 @@ static void refnpu_sync(struct refnpu *refnpu, struct npuprof_ring *ring, u64 fr
 
 static void refnpu_unmap(struct refnpu *refnpu, struct refnpu_queue *queue)
 {
+	lockdep_assert_held(&refnpu->npu.mutex);
 	while (queue->page_count)
 		dma_unmap_page(refnpu->bus, queue->pages[--queue->page_count], PAGE_SIZE,
 			       DMA_FROM_DEVICE);
@@ -60,6 +66,7 @@ static int refnpu_map(struct refnpu *refnpu, struct npuprof_ring *ring)
 	struct refnpu_queue *queue = refnpu_queue(ring);
 	unsigned int i;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	queue->sync = false;
 	queue->page_count = 0;
 	queue->pages = kvcalloc(ring->pages.count, sizeof(*queue->pages), GFP_KERNEL_ACCOUNT);
@@ -89,6 +96,7 @@ static void refnpu_queue_program(struct refnpu *refnpu, struct npuprof_ring *rin
 	u32 q = queue->index;
 	unsigned int i;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	refnpu_write32(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_CHANNEL),
 		       config->channel | core << 16);
 	refnpu_write32(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_SLOTS), config->slots);
@@ -191,6 +199,7 @@ static void refnpu_note_drops(struct refnpu *refnpu, struct npuprof_ring *ring)
 	u32 q = queue->index;
 	u64 dropped, position, first, last;
 
+	lockdep_assert_held(&refnpu->npu.lock);
 	dropped = refnpu_read64(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_DROPPED));
 	if (dropped == queue->dropped || refnpu_dead(refnpu))
 		return;
@@ -211,6 +220,7 @@ static u64 refnpu_head(struct refnpu *refnpu, struct npuprof_ring *ring, bool as
 	const struct refnpu_queue *queue = refnpu_queue(ring);
 	u64 head = 0;
 
+	lockdep_assert_held(&ring->session->poll_lock);
 	if (ask)
 		head = refnpu_read64(refnpu, &ring->session->account,
 				     REFNPU_QUEUE(queue->index, REFNPU_QUEUE_PRODUCER));
@@ -239,8 +249,11 @@ static bool refnpu_queue_look(struct refnpu *refnpu, struct npuprof_ring *ring, 
 	 * Impossible heads are the device's fault; the ring then stands still, which the reader
 	 * survives.
 	 */
-	if (head - before <= ring->config.slots)
+	if (head - before <= ring->config.slots) {
+		if (queue->sync && !ask)
+			head = min(head, before + REFNPU_SYNC_BYTES / ring->config.record_size);
 		refnpu_sync(refnpu, ring, before, head, false);
+	}
 
 	flags = npuprof_lock(&refnpu->npu);
 	if (!npc_ring_follow_device(producer, head))
@@ -270,50 +283,55 @@ static bool refnpu_queue_look(struct refnpu *refnpu, struct npuprof_ring *ring, 
  * needs to look often. Samples come when their period says, and as many interrupts as samples
  * would help nobody.
  */
-static void refnpu_ask_to_wake(struct refnpu *refnpu, struct npuprof_session *session)
+static void refnpu_ask_to_wake(struct refnpu *refnpu, struct npuprof_ring *ring)
 {
-	unsigned int i;
+	struct refnpu_queue *queue = refnpu_queue(ring);
+	u64 next = ring->producer.head + 1;
 
-	for (i = 1; i < session->ring_count; i++) {
-		struct npuprof_ring *ring = session->rings[i];
-		struct refnpu_queue *queue = refnpu_queue(ring);
-		u64 next = ring->producer.head + 1;
-
-		if (!queue->on || queue->wake == next || npc_channel_sampled(ring->config.channel))
-			continue;
-		queue->wake = next;
-		refnpu_write64(refnpu, &session->account,
-			       REFNPU_QUEUE(queue->index, REFNPU_QUEUE_WAKE), next);
-	}
+	lockdep_assert_held(&ring->session->poll_lock);
+	if (queue->wake == next || npc_channel_sampled(ring->config.channel))
+		return;
+	queue->wake = next;
+	refnpu_write64(refnpu, &ring->session->account,
+		       REFNPU_QUEUE(queue->index, REFNPU_QUEUE_WAKE), next);
 }
 
 /**
  * refnpu_poll() - npuprof_pmu_ops.poll
  * @session: session
+ * @until: when to stop, in CLOCK_MONOTONIC
  *
- * Return: nanoseconds until the next call, 0 for never.
+ * Return: nanoseconds until the next round, 0 for never.
  */
-u64 refnpu_poll(struct npuprof_session *session)
+u64 refnpu_poll(struct npuprof_session *session, u64 until)
 {
 	struct refnpu *refnpu = to_refnpu(session->npu);
-	bool progress = false, any = false;
-	struct npuprof_ring *ring;
-	unsigned int i;
+	bool quiet = session->poll_interval_ns >= REFNPU_QUIET_NS;
 
-	for (i = 1; i < session->ring_count; i++) {
-		ring = session->rings[i];
+	lockdep_assert_held(&session->poll_lock);
+	if (!session->poll_next) {
+		session->poll_any = false;
+		session->poll_progress = false;
+	}
+	while (++session->poll_next < session->ring_count) {
+		struct npuprof_ring *ring = session->rings[session->poll_next];
+
 		if (!refnpu_queue(ring)->on)
 			continue;
-		any = true;
-		progress |= refnpu_queue_look(refnpu, ring, false);
+		session->poll_any = true;
+		if (refnpu_queue_look(refnpu, ring, false))
+			session->poll_progress = true;
+		else if (quiet)
+			refnpu_ask_to_wake(refnpu, ring);
+		if (ktime_get_ns() >= until && session->poll_next + 1 < session->ring_count)
+			return session->poll_interval_ns;
 	}
-	if (!any)
+	session->poll_next = 0;
+	if (!session->poll_any)
 		return 0;
-	session->poll_interval_ns = progress ? NPUPROF_POLL_MIN_NS :
-					       min(session->poll_interval_ns * 2,
-						   NPUPROF_POLL_MAX_NS);
-	if (session->poll_interval_ns >= REFNPU_QUIET_NS)
-		refnpu_ask_to_wake(refnpu, session);
+	session->poll_interval_ns = session->poll_progress ?
+					    NPUPROF_POLL_MIN_NS :
+					    min(session->poll_interval_ns * 2, NPUPROF_POLL_MAX_NS);
 	return session->poll_interval_ns;
 }
 

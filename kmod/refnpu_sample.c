@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reference NPU, register path: samples of cores and of shared units. */
+#include <linux/ktime.h>
 #include <linux/slab.h>
 
 #include "refnpu.h"
+
+/* Samples that are taken to find out what one costs. */
+#define REFNPU_TRIALS	64
 
 /**
  * refnpu_unit_of() - the unit behind a sampled channel that is not about cores
@@ -61,7 +65,7 @@ static bool refnpu_needs_overflow(const struct npuprof_ring *ring)
 {
 	const struct npuprof_query *caps = &ring->session->npu->caps;
 
-	return ring->config.period_ns >
+	return ring->config.period_ns * ring->stretch >
 	       npc_counter_deadline_ns(caps->counter_bits, caps->core_hz * REFNPU_COUNTS_PER_CYCLE);
 }
 
@@ -132,6 +136,7 @@ int refnpu_unit_arm(struct npuprof_ring *ring)
 		return 0;
 	kfree(ring->totals);
 	ring->total_count = 0;
+	ring->next_total = 0;
 	ring->totals = kcalloc(count, sizeof(*ring->totals), GFP_KERNEL_ACCOUNT);
 	if (!ring->totals)
 		return -ENOMEM;
@@ -183,45 +188,65 @@ bool refnpu_latch(struct npuprof_group *group)
 	return true;
 }
 
-static void refnpu_sample_core(struct refnpu *refnpu, struct npuprof_ring *ring, bool latched)
+/* Reads a core that is frozen and puts a record into @producer. */
+static void refnpu_record_core(struct refnpu *refnpu, struct npuprof_account *account,
+			       unsigned int core, struct npc_core *counters,
+			       const struct npc_slots *slots, struct npc_ring *producer)
 {
-	struct npuprof_account *account = &ring->session->account;
-	bool vector = ring->config.core_kind == NPUPROF_CORE_VECTOR;
 	struct npc_core_reading reading;
-	unsigned int core = ring->core;
 	u64 time_ns, clock;
 	void *slot;
 
-	if (!latched)
-		refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_LATCH), 1);
-	refnpu_read_core(refnpu, account, core, ring->counters.used, &reading);
+	lockdep_assert_held(&refnpu->npu.lock);
+	refnpu_read_core(refnpu, account, core, counters->used, &reading);
 	time_ns = refnpu_read64(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_TIME_NS));
 	clock = refnpu_read64(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_TIME));
 	if (refnpu_dead(refnpu))
 		return;
-	npc_core_update(&ring->counters, &reading);
+	npc_core_update(counters, &reading);
 	/*
 	 * Without room the differences stay in the counters and go into the next sample that fits.
 	 */
-	slot = npc_ring_reserve(&ring->producer, clock);
+	slot = npc_ring_reserve(producer, clock);
 	if (!slot)
 		return;
-	npc_record_core_sample(slot, &ring->counters, &ring->slots[vector], core, time_ns);
-	npc_ring_commit(&ring->producer);
-	npc_ring_publish(&ring->producer);
+	npc_record_core_sample(slot, counters, slots, core, time_ns);
+	npc_ring_commit(producer);
+	npc_ring_publish(producer);
 }
 
-static void refnpu_sample_unit(struct refnpu *refnpu, struct npuprof_ring *ring)
+static void refnpu_sample_core(struct refnpu *refnpu, struct npuprof_ring *ring, bool latched)
+{
+	struct npuprof_account *account = &ring->session->account;
+	bool vector = ring->config.core_kind == NPUPROF_CORE_VECTOR;
+
+	lockdep_assert_held(&refnpu->npu.lock);
+	if (!latched)
+		refnpu_write32(refnpu, account, REFNPU_CORE(ring->core, REFNPU_CORE_LATCH), 1);
+	refnpu_record_core(refnpu, account, ring->core, &ring->counters, &ring->slots[vector],
+			   &ring->producer);
+}
+
+static bool refnpu_sample_unit(struct refnpu *refnpu, struct npuprof_ring *ring, u64 until)
 {
 	struct npuprof_account *account = &ring->session->account;
 	u32 unit = refnpu_unit_of(ring->config.channel);
 	unsigned int events = unit == REFNPU_UNIT_LLC ? 8 : 2;
-	unsigned int i;
-	u64 clock;
+	u64 clock = ring->sample_clock;
+	bool over = true;
 
-	refnpu_write32(refnpu, account, REFNPU_UNIT(unit, REFNPU_UNIT_LATCH), 1);
-	clock = refnpu_read64(refnpu, account, REFNPU_UNIT(unit, REFNPU_UNIT_TIME));
-	for (i = 0; i < ring->total_count; i++) {
+	lockdep_assert_held(&refnpu->npu.lock);
+	if (!ring->next_total) {
+		refnpu_write32(refnpu, account, REFNPU_UNIT(unit, REFNPU_UNIT_LATCH), 1);
+		clock = refnpu_read64(refnpu, account, REFNPU_UNIT(unit, REFNPU_UNIT_TIME));
+		ring->sample_clock = clock;
+	}
+	/*
+	 * Should perf have latched the unit since the slot before, what came between belongs to this
+	 * sample instead of the next: the sums stay what they are.
+	 */
+	while (ring->next_total < ring->total_count) {
+		unsigned int i = ring->next_total++;
 		u64 total = refnpu_read64(refnpu, account,
 					  REFNPU_UNIT(unit, REFNPU_UNIT_TOTAL(i)));
 		void *slot;
@@ -230,29 +255,103 @@ static void refnpu_sample_unit(struct refnpu *refnpu, struct npuprof_ring *ring)
 			break;
 		slot = npc_ring_reserve(&ring->producer, clock);
 		/* As above: the difference is not lost, only the record. */
-		if (!slot)
-			continue;
-		npc_record_bandwidth(slot, clock, i / events, i % events,
-				     npc_counter_update(&ring->totals[i], total, false));
-		npc_ring_commit(&ring->producer);
+		if (slot) {
+			npc_record_bandwidth(slot, clock, i / events, i % events,
+					     npc_counter_update(&ring->totals[i], total, false));
+			npc_ring_commit(&ring->producer);
+		}
+		over = ring->next_total == ring->total_count || ktime_get_ns() < until;
+		if (!over)
+			break;
 	}
+	if (over)
+		ring->next_total = 0;
 	npc_ring_publish(&ring->producer);
+	return over;
 }
 
 /**
  * refnpu_sample() - npuprof_pmu_ops.sample
  * @ring: ring of a core or a unit; npuprof_device.lock is held
  * @latched: what refnpu_latch() said
+ * @until: when to stop, in CLOCK_MONOTONIC
+ *
+ * Return: false if the sample is not complete.
  */
-void refnpu_sample(struct npuprof_ring *ring, bool latched)
+bool refnpu_sample(struct npuprof_ring *ring, bool latched, u64 until)
 {
 	struct refnpu *refnpu = to_refnpu(ring->session->npu);
 
 	lockdep_assert_held(&refnpu->npu.lock);
 	if (refnpu_dead(refnpu))
-		return;
-	if (ring->config.channel == NPUPROF_CHANNEL_CORE_SAMPLE)
-		refnpu_sample_core(refnpu, ring, latched);
-	else
-		refnpu_sample_unit(refnpu, ring);
+		return true;
+	if (ring->config.channel != NPUPROF_CHANNEL_CORE_SAMPLE)
+		return refnpu_sample_unit(refnpu, ring, until);
+	refnpu_sample_core(refnpu, ring, latched);
+	return true;
+}
+
+/* A ring for samples that nobody reads. */
+struct refnpu_trial {
+	struct npuprof_ring_ctrl ctrl;
+	struct npuprof_ring_tail tail;
+	struct npc_ring producer;
+	struct npc_wakeup wakeup;
+	struct npc_core counters;
+	struct npc_slots slots;
+	struct npuprof_rec_core_sample records[REFNPU_TRIALS];
+};
+
+static u64 refnpu_try_sample(struct refnpu *refnpu, struct refnpu_trial *trial)
+{
+	struct npuprof_account *account = &refnpu->npu.self;
+	u64 begin = ktime_get_ns();
+	unsigned long flags;
+
+	flags = npuprof_lock(&refnpu->npu);
+	refnpu_write32(refnpu, account, REFNPU_CORE(0, REFNPU_CORE_LATCH), 1);
+	refnpu_record_core(refnpu, account, 0, &trial->counters, &trial->slots, &trial->producer);
+	npc_wakeup_due(&trial->wakeup, &trial->producer, ktime_get_ns());
+	npuprof_unlock(&refnpu->npu, flags);
+	return ktime_get_ns() - begin;
+}
+
+/**
+ * refnpu_measure_cost() - find out what a sample of a core takes
+ * @refnpu: device that nobody uses yet
+ *
+ * A whole one, with all counters and the way into a ring: on a quick bus that is the larger part.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int refnpu_measure_cost(struct refnpu *refnpu)
+{
+	struct npuprof_query *caps = &refnpu->npu.caps;
+	struct npc_core_reading reading = {};
+	struct refnpu_trial *trial;
+	u64 best = U32_MAX;
+	unsigned int i;
+
+	trial = kzalloc(sizeof(*trial), GFP_KERNEL);
+	if (!trial)
+		return -ENOMEM;
+	npc_ring_init(&trial->producer, &(struct npc_ring_setup){
+		.ctrl = &trial->ctrl,
+		.tail = &trial->tail,
+		.data = trial->records,
+		.slots = REFNPU_TRIALS,
+		.record_size = sizeof(trial->records[0]),
+	});
+	npc_wakeup_init(&trial->wakeup, REFNPU_TRIALS, NSEC_PER_SEC);
+	npc_core_start(&trial->counters, caps->counters, caps->counter_bits, caps->cycle_bits,
+		       &reading);
+	trial->slots.count = caps->counters;
+	for (i = 0; i < caps->counters; i++)
+		trial->slots.slot[i] = i;
+	/* The quickest of many: whatever else the CPU did meanwhile is no cost of sampling. */
+	for (i = 0; i < REFNPU_TRIALS; i++)
+		best = min(best, refnpu_try_sample(refnpu, trial));
+	caps->sample_cost_ns = max(1ULL, best);
+	kfree(trial);
+	return 0;
 }

@@ -7,30 +7,41 @@
  * are counted as throttled.
  */
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/slab.h>
 
 #include "compat.h"
+#include "core/budget.h"
 #include "session.h"
 #include "trace.h"
 
-/* Counts rounds that could not take place. Their time is covered by the next sample. */
-static void npuprof_skip_rounds(struct npuprof_group *group, u64 now)
+/*
+ * Counts samples that are left out before the round that begins now, because earlier rounds took too
+ * long or the period was stretched. Their time is covered by the samples of this round.
+ */
+static void npuprof_skip_samples(struct npuprof_group *group, u64 now)
 {
 	struct npuprof_session *session = group->session;
 	struct npuprof_ring *ring;
-	u64 skipped, clock;
+	u64 passed, clock;
 
-	if (now < group->next_ns + group->period_ns)
+	lockdep_assert_held(&session->npu->lock);
+	if (now >= group->next_ns + group->period_ns)
+		group->next_ns += div64_u64(now - group->next_ns, group->period_ns) *
+				  group->period_ns;
+	if (now < group->counted_ns + group->asked_ns)
 		return;
-	skipped = div64_u64(now - group->next_ns, group->period_ns);
-	group->next_ns += skipped * group->period_ns;
-	trace_npuprof_throttle(session, group->period_ns, skipped);
+	passed = div64_u64(now - group->counted_ns, group->asked_ns);
+	group->counted_ns += passed * group->asked_ns;
+	if (passed == 1)
+		return;
+	trace_npuprof_throttle(session, group->asked_ns, passed - 1);
 	clock = session->npu->ops->clock(session);
 	list_for_each_entry(ring, &group->rings, group) {
 		unsigned int records = ring->total_count ?: 1;
 
-		npc_ring_lose(&ring->producer, NPUPROF_LOSS_THROTTLED, skipped * records, clock,
-			      clock);
+		npc_ring_lose(&ring->producer, NPUPROF_LOSS_THROTTLED, (passed - 1) * records,
+			      clock, clock);
 	}
 }
 
@@ -40,13 +51,17 @@ static bool npuprof_sample_some(struct npuprof_group *group, u64 until)
 	const struct npuprof_pmu_ops *ops = group->session->npu->ops;
 	struct npuprof_ring *ring = group->cursor;
 
+	lockdep_assert_held(&group->session->npu->lock);
 	if (!ring) {
 		ring = list_first_entry(&group->rings, struct npuprof_ring, group);
-		group->latched = ops->latch(group);
 		group->last_ns = ktime_get_ns();
+		npuprof_skip_samples(group, group->last_ns);
+		group->latched = ops->latch(group);
 	}
 	list_for_each_entry_from(ring, &group->rings, group) {
-		ops->sample(ring, group->latched);
+		group->cursor = ring;
+		if (!ops->sample(ring, group->latched, until))
+			return false;
 		npuprof_ring_touch(ring, group->last_ns);
 		if (ktime_get_ns() < until || list_is_last(&ring->group, &group->rings))
 			continue;
@@ -68,18 +83,16 @@ static enum hrtimer_restart npuprof_sample_timer(struct hrtimer *timer)
 	flags = npuprof_lock(npu);
 	begin = ktime_get_ns();
 	if (session->timers_on) {
+		due = 0;
 		if (npuprof_sample_some(group, begin + NPUPROF_SLOT_NS)) {
-			now = ktime_get_ns();
 			group->next_ns += group->period_ns;
-			npuprof_skip_rounds(group, now);
-			due = max(group->next_ns, now + (now - begin) * NPUPROF_PAUSE_RATIO);
-		} else {
-			now = ktime_get_ns();
-			due = now + (now - begin) * NPUPROF_PAUSE_RATIO;
+			due = group->next_ns;
 		}
-		hrtimer_start(timer, ns_to_ktime(due), HRTIMER_MODE_ABS_PINNED_HARD);
 		npuprof_send_wakeup(session);
-		atomic64_add(now - begin, &session->account.busy_ns);
+		now = ktime_get_ns();
+		due = max(due, now + (now - begin) * NPUPROF_PAUSE_RATIO);
+		hrtimer_start(timer, ns_to_ktime(due), HRTIMER_MODE_ABS_PINNED_HARD);
+		npuprof_charge(npu, &session->account, now - begin);
 	}
 	npuprof_unlock(npu, flags);
 	return HRTIMER_NORESTART;
@@ -94,16 +107,20 @@ static enum hrtimer_restart npuprof_sample_timer(struct hrtimer *timer)
 int npuprof_sampler_add(struct npuprof_ring *ring)
 {
 	struct npuprof_session *session = ring->session;
+	u64 asked_ns = ring->config.period_ns;
+	u64 period_ns = asked_ns * ring->stretch;
 	struct npuprof_group *group;
 
+	lockdep_assert_held(&session->npu->mutex);
 	list_for_each_entry(group, &session->groups, node)
-		if (group->period_ns == ring->config.period_ns)
+		if (group->period_ns == period_ns && group->asked_ns == asked_ns)
 			goto found;
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
 		return -ENOMEM;
 	group->session = session;
-	group->period_ns = ring->config.period_ns;
+	group->period_ns = period_ns;
+	group->asked_ns = asked_ns;
 	INIT_LIST_HEAD(&group->rings);
 	hrtimer_setup(&group->timer, npuprof_sample_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_HARD);
@@ -115,8 +132,79 @@ found:
 	return 0;
 }
 
+static u64 npuprof_shortest_period(struct npuprof_session *session)
+{
+	struct npuprof_group *group;
+	u64 shortest = NPC_TIME_NEVER;
+
+	list_for_each_entry(group, &session->groups, node)
+		shortest = min(shortest, group->period_ns);
+	return shortest;
+}
+
+/*
+ * By how much a group's rounds are put off, so that groups that start together, with periods that are
+ * as a rule multiples of each other, do not all want the CPU at the same time. Each group keeps
+ * away from those before it, because multiples of the golden ratio fill an interval evenly.
+ */
+static u64 npuprof_stagger(struct npuprof_device *npu, u64 shortest_ns)
+{
+	lockdep_assert_held(&npu->lock);
+	npu->stagger += 0x9e3779b9;
+	return mul_u64_u32_shr(shortest_ns, npu->stagger, 32);
+}
+
+/* What a ring of a session that is about to go on would take over registers. */
+static u64 npuprof_load_of(const struct npuprof_ring *ring)
+{
+	const struct npuprof_session *session = ring->session;
+	struct npuprof_device *npu = session->npu;
+
+	if (!session->paused || session->state != NPUPROF_SESSION_RUNNING)
+		return 0;
+	/* Others cost nothing by the clock, or were admitted when they were added. */
+	if (!npc_channel_sampled(ring->config.channel) || !ring->device_path)
+		return 0;
+	return npc_load(npu->ops->sample_cost(npu, &ring->config),
+			ring->config.period_ns * ring->stretch);
+}
+
 /**
- * npuprof_sampler_start() - begin with the rounds
+ * npuprof_sampler_readmit() - find room for rings that the device wrote and cannot write any more
+ * @npu: device with paused sessions; npuprof_device.mutex is held
+ *
+ * They cannot be refused. If their samples over registers would take more than there is left for
+ * sampling, all of them get longer periods, and what is left out counts as throttled.
+ */
+void npuprof_sampler_readmit(struct npuprof_device *npu)
+{
+	struct npuprof_session *session;
+	u64 stretch, load, asked = 0;
+	unsigned int i;
+
+	lockdep_assert_held(&npu->mutex);
+	list_for_each_entry(session, &npu->sessions, node)
+		for (i = 1; i < session->ring_count; i++)
+			asked += npuprof_load_of(session->rings[i]);
+	stretch = npc_load_stretch(npu->load, asked);
+	list_for_each_entry(session, &npu->sessions, node) {
+		for (i = 1; i < session->ring_count; i++) {
+			struct npuprof_ring *ring = session->rings[i];
+
+			if (!npuprof_load_of(ring))
+				continue;
+			ring->stretch = clamp_t(u64, stretch, 1,
+						max(1ULL, div64_u64(NPUPROF_PERIOD_MAX_NS,
+								    ring->config.period_ns)));
+			load = npuprof_load_of(ring);
+			session->load += load;
+			npu->load += load;
+		}
+	}
+}
+
+/**
+ * npuprof_sampler_start() - begin with the rounds of all groups, but not at once
  * @session: armed session; npuprof_device.mutex is held
  */
 void npuprof_sampler_start(struct npuprof_session *session)
@@ -124,11 +212,17 @@ void npuprof_sampler_start(struct npuprof_session *session)
 	struct npuprof_device *npu = session->npu;
 	struct npuprof_group *group;
 	unsigned long flags;
+	u64 first, shortest = npuprof_shortest_period(session);
 
+	lockdep_assert_held(&npu->mutex);
 	flags = npuprof_lock(npu);
 	list_for_each_entry(group, &session->groups, node) {
 		group->last_ns = ktime_get_ns();
-		group->next_ns = group->last_ns + group->period_ns;
+		first = group->period_ns + npuprof_stagger(npu, shortest);
+		group->next_ns = group->last_ns + first;
+		/* The first sample is one of those asked for, and not late. */
+		group->counted_ns = group->next_ns - max_t(u64, 1, div64_u64(first, group->asked_ns)) *
+							     group->asked_ns;
 		hrtimer_start(&group->timer, ns_to_ktime(group->next_ns),
 			      HRTIMER_MODE_ABS_PINNED_HARD);
 	}
@@ -143,6 +237,7 @@ void npuprof_sampler_stop(struct npuprof_session *session)
 {
 	struct npuprof_group *group;
 
+	lockdep_assert_held(&session->npu->mutex);
 	list_for_each_entry(group, &session->groups, node)
 		hrtimer_cancel(&group->timer);
 }
@@ -157,6 +252,7 @@ void npuprof_sampler_rest(struct npuprof_session *session)
 	struct npuprof_group *group;
 	unsigned long flags;
 
+	lockdep_assert_held(&npu->mutex);
 	list_for_each_entry(group, &session->groups, node) {
 		/* A round that was under way has left its first rings behind already. */
 		unsigned int rounds = group->cursor ? 2 : 1;

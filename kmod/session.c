@@ -18,35 +18,63 @@ static void npuprof_wake(struct irq_work *work)
 
 /* --- Housekeeping timer: latencies and clock brackets --- */
 
+/* Rings between two looks at the time; a look costs about as much as a ring. */
+#define NPUPROF_TICK_RINGS	16
+
 static void npuprof_tick_at(struct npuprof_session *session, u64 due_ns)
 {
 	lockdep_assert_held(&session->npu->lock);
+	due_ns = max(due_ns, session->tick_rest_ns);
 	if (due_ns >= session->tick_ns || !session->timers_on)
 		return;
 	session->tick_ns = due_ns;
 	hrtimer_start(&session->tick, ns_to_ktime(due_ns), HRTIMER_MODE_ABS_SOFT);
 }
 
+/* Looks whether records have waited long enough. Returns false if @until came before the last ring. */
+static bool npuprof_check_latencies(struct npuprof_session *session, u64 until)
+{
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&session->npu->lock);
+	if (!session->tick_next)
+		session->latency_ns = NPC_TIME_NEVER;
+	while (session->tick_next < session->ring_count) {
+		npuprof_ring_touch(session->rings[session->tick_next++], now);
+		if (session->tick_next % NPUPROF_TICK_RINGS)
+			continue;
+		now = ktime_get_ns();
+		if (now >= until)
+			return false;
+	}
+	session->tick_next = 0;
+	return true;
+}
+
 static enum hrtimer_restart npuprof_tick(struct hrtimer *timer)
 {
 	struct npuprof_session *session = container_of(timer, struct npuprof_session, tick);
 	struct npuprof_device *npu = session->npu;
-	u64 now = ktime_get_ns();
 	unsigned long flags;
-	unsigned int i;
+	u64 begin, now, next;
+	bool over = true;
 
 	flags = npuprof_lock(npu);
 	session->tick_ns = NPC_TIME_NEVER;
 	if (session->timers_on) {
-		if (now >= session->latency_ns) {
-			session->latency_ns = NPC_TIME_NEVER;
-			for (i = 0; i < session->ring_count; i++)
-				npuprof_ring_touch(session->rings[i], now);
-		}
-		if (now >= session->clock_event_ns)
+		begin = ktime_get_ns();
+		/* Touching rings starts no timer here; that is done at the end. */
+		session->tick_rest_ns = NPC_TIME_NEVER;
+		if (begin >= session->clock_event_ns)
 			npuprof_emit_clock(session);
-		npuprof_tick_at(session, min(session->latency_ns, session->clock_event_ns));
+		if (session->tick_next || begin >= session->latency_ns)
+			over = npuprof_check_latencies(session, begin + NPUPROF_SLOT_NS);
+		next = min(session->latency_ns, session->clock_event_ns);
 		npuprof_send_wakeup(session);
+		now = ktime_get_ns();
+		npuprof_charge(npu, &session->account, now - begin);
+		session->tick_rest_ns = now + (now - begin) * NPUPROF_PAUSE_RATIO;
+		npuprof_tick_at(session, over ? next : now);
 	}
 	npuprof_unlock(npu, flags);
 	return HRTIMER_NORESTART;
@@ -166,23 +194,32 @@ static enum hrtimer_restart npuprof_poll_timer(struct hrtimer *timer)
 	struct npuprof_device *npu = session->npu;
 	u64 begin = ktime_get_ns();
 	unsigned long flags;
-	u64 next, now;
+	u64 next = 0, now;
+	bool over;
 
 	spin_lock(&session->poll_lock);
-	next = READ_ONCE(session->timers_on) ? npu->ops->poll(session) : 0;
+	if (!session->poll_next)
+		session->poll_begin_ns = begin;
+	if (READ_ONCE(session->timers_on))
+		next = npu->ops->poll(session, begin + NPUPROF_SLOT_NS);
+	over = !session->poll_next;
 	spin_unlock(&session->poll_lock);
 
 	flags = npuprof_lock(npu);
 	now = ktime_get_ns();
 	/* However many rings there are and however often they interrupt, others get the CPU too. */
-	session->poll_rest_ns = max(now + (now - begin) * NPUPROF_PAUSE_RATIO,
-				    begin + NPUPROF_POLL_MIN_NS);
+	session->poll_rest_ns = now + (now - begin) * NPUPROF_PAUSE_RATIO;
+	if (over)
+		session->poll_rest_ns = max(session->poll_rest_ns,
+					    session->poll_begin_ns + NPUPROF_POLL_MIN_NS);
 	if (next && session->timers_on)
-		hrtimer_start(timer, ns_to_ktime(max(now + next, session->poll_rest_ns)),
+		hrtimer_start(timer,
+			      ns_to_ktime(over ? max(now + next, session->poll_rest_ns) :
+						 session->poll_rest_ns),
 			      HRTIMER_MODE_ABS_SOFT);
 	npuprof_send_wakeup(session);
+	npuprof_charge(npu, &session->account, now - begin);
 	npuprof_unlock(npu, flags);
-	atomic64_add(now - begin, &session->account.busy_ns);
 	return HRTIMER_NORESTART;
 }
 
@@ -220,6 +257,9 @@ void npuprof_timers_start(struct npuprof_session *session)
 
 	flags = npuprof_lock(npu);
 	session->timers_on = true;
+	session->tick_next = 0;
+	session->tick_rest_ns = 0;
+	session->poll_next = 0;
 	npuprof_tick_at(session, min(session->latency_ns, session->clock_event_ns));
 	hrtimer_start(&session->poll_timer, ns_to_ktime(ktime_get_ns() + NPUPROF_POLL_MIN_NS),
 		      HRTIMER_MODE_ABS_SOFT);
@@ -290,6 +330,7 @@ struct npuprof_ring *npuprof_ring_create(struct npuprof_session *session,
 	ring->config = *add;
 	ring->slots[0] = slots[0];
 	ring->slots[1] = slots[1];
+	ring->stretch = 1;
 	INIT_LIST_HEAD(&ring->group);
 	if (npc_channel_per_core(add->channel))
 		ring->core = add->core + (add->core_kind == NPUPROF_CORE_VECTOR ?

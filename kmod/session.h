@@ -62,6 +62,10 @@ enum npuprof_session_state {
  * @counters: extended counters of a sampled core
  * @totals: the same of the totals of a sampled unit
  * @total_count: how many
+ * @next_total: the one that a sample that is under way has come to, 0 between samples
+ * @sample_clock: device clock of that sample
+ * @stretch: how many of its periods pass between two samples over registers; those left out count
+ *	as throttled
  * @priv: driver data, npuprof_pmu_ops.ring_size bytes
  */
 struct npuprof_ring {
@@ -78,6 +82,9 @@ struct npuprof_ring {
 	struct npc_core counters;
 	struct npc_counter *totals;
 	unsigned int total_count;
+	unsigned int next_total;
+	u64 sample_clock;
+	u64 stretch;
 	u64 priv[];
 };
 
@@ -99,6 +106,8 @@ static inline void *npuprof_ring_priv(struct npuprof_ring *ring)
  * @period_ns: period
  * @next_ns: CLOCK_MONOTONIC at which the next round begins
  * @last_ns: the same of the last round
+ * @asked_ns: period that was asked for; @period_ns is a multiple of it where the CPU cannot afford that
+ * @counted_ns: up to when samples that were asked for are taken or counted as throttled
  */
 struct npuprof_group {
 	struct npuprof_session *session;
@@ -112,6 +121,8 @@ struct npuprof_group {
 	u64 period_ns;
 	u64 next_ns;
 	u64 last_ns;
+	u64 asked_ns;
+	u64 counted_ns;
 };
 
 /**
@@ -152,11 +163,17 @@ struct npuprof_group {
  * @groups: rings sampled over registers
  * @tick: latencies and clock events
  * @tick_ns: when it is due
+ * @tick_rest_ns: up to when it leaves the CPU to others
+ * @tick_next: ring at which its look at latencies goes on, 0 between looks
  * @latency_ns: when the first record has waited long enough
  * @clock_event_ns: when the next clock bracket is due
  * @poll_timer: looks at rings that the device writes
  * @poll_interval_ns: how long @poll_timer waits; for the driver
  * @poll_rest_ns: up to when it leaves the CPU to others, in CLOCK_MONOTONIC
+ * @poll_begin_ns: when the round of looks that is under way began, or the last one
+ * @poll_next: the ring that the round has come to, 0 between rounds
+ * @poll_any: it found rings that the device writes; for the driver
+ * @poll_progress: it found news; for the driver
  * @poll_lock: serialises those looks
  * @timers_on: timers may be started; under npuprof_device.lock
  */
@@ -201,11 +218,17 @@ struct npuprof_session {
 	struct list_head groups;
 	struct hrtimer tick;
 	u64 tick_ns;
+	u64 tick_rest_ns;
+	unsigned int tick_next;
 	u64 latency_ns;
 	u64 clock_event_ns;
 	struct hrtimer poll_timer;
 	u64 poll_interval_ns;
 	u64 poll_rest_ns;
+	u64 poll_begin_ns;
+	unsigned int poll_next;
+	bool poll_any;
+	bool poll_progress;
 	spinlock_t poll_lock; /* looks at rings that the device writes */
 	bool timers_on;
 };
@@ -256,6 +279,7 @@ void npuprof_trace_gap(const struct npc_ring *producer, enum npuprof_loss_cause 
 		       const struct npc_gap *gap);
 
 /* sampler.c */
+void npuprof_sampler_readmit(struct npuprof_device *npu);
 int npuprof_sampler_add(struct npuprof_ring *ring);
 void npuprof_sampler_start(struct npuprof_session *session);
 void npuprof_sampler_stop(struct npuprof_session *session);

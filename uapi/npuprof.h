@@ -266,8 +266,8 @@ struct npuprof_query {
  * @core_kind: input: enum npuprof_core_kind for per-core channels, else 0
  * @slots: input: records the ring holds, a power of two, NPUPROF_MIN_SLOTS to NPUPROF_MAX_SLOTS
  * @watermark: input: wake the reader when so many records wait, 1 to slots; 0 means slots / 2
- * @latency_ns: input: wake the reader at the latest so long after a record arrived, at most 60 s; 0 means
- *	100 ms
+ * @latency_ns: input: wake the reader at the latest so long after a record came into the ring, at most
+ *	60 s; 0 means 100 ms
  * @period_ns: input: sampling period of sampled channels, 0 for others; returned with ERANGE: shortest
  *	period that the driver would accept now, 0 if none
  * @cube_events: input: events of matrix cores (task PMU, and samples of matrix cores)

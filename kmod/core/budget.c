@@ -10,6 +10,15 @@ __u64 npc_load(__u64 cost_ns, __u64 period_ns)
 	return product / period_ns + (product % period_ns ? 1 : 0);
 }
 
+__u64 npc_load_stretch(__u64 used, __u64 asked)
+{
+	__u64 left = used < NPC_LOAD_MAX ? NPC_LOAD_MAX - used : 0;
+
+	if (asked <= left)
+		return 1;
+	return left ? asked / left + (asked % left ? 1 : 0) : ~0ULL;
+}
+
 int npc_load_admit(__u64 *used, __u64 cost_ns, __u64 *period_ns)
 {
 	__u64 left = *used < NPC_LOAD_MAX ? NPC_LOAD_MAX - *used : 0;

@@ -28,6 +28,15 @@ __u64 npc_load(__u64 cost_ns, __u64 period_ns);
  */
 int npc_load_admit(__u64 *used, __u64 cost_ns, __u64 *period_ns);
 
+/**
+ * npc_load_stretch() - how many times as long periods have to be, for what cannot be refused any more
+ * @used: load admitted so far
+ * @asked: load of what comes on top, with the periods that were asked for
+ *
+ * Return: factor, 1 if there is room, ~0 if there is none at all.
+ */
+__u64 npc_load_stretch(__u64 used, __u64 asked);
+
 #ifdef __cplusplus
 }
 #endif

@@ -44,6 +44,16 @@ class FullLoad {
     return all;
   }
 
+  // What the device made for each of rings().
+  std::vector<npusim_record_counts> Made(Port& port) const {
+    std::vector<npusim_record_counts> made;
+    for (uint32_t core = 0; core < samples_.size(); ++core)
+      made.push_back(port.Records(NPUPROF_CHANNEL_CORE_SAMPLE, core));
+    made.push_back(port.Records(NPUPROF_CHANNEL_TASK_LOG));
+    made.push_back(port.Records(NPUPROF_CHANNEL_TASK_PMU));
+    return made;
+  }
+
   // Takes everything, as a drain does. @return records taken
   uint64_t Take() {
     uint64_t taken = profiler_.Read<npuprof_rec_task_log>(log_).size();
@@ -100,6 +110,7 @@ TEST(Rates, SeventyTwoCoresAndTenThousandTasksASecondLoseNothing) {
   EXPECT_EQ(load.profiler().Head(load.pmu()), kTasks);
   EXPECT_EQ(after.queue_dropped - before.queue_dropped, 0u);
   EXPECT_EQ(after.queue_written - before.queue_written, heads);
+  EXPECT_LE(LongestCallback(), kLongestCallback);
   const npuprof_stats stats = load.profiler().Stats();
   // What the device writes by itself costs the bus no reads, and an interrupt brings many records.
   const uint64_t reads = after.reg_reads - before.reg_reads;
@@ -119,6 +130,7 @@ TEST(Rates, WhenTheDrainStopsEveryRingCountsWhatItDroppedExactly) {
   Port port;
   FullLoad load;
   const npusim_totals before = port.Totals();
+  const auto made_before = load.Made(port);
   const npuprof_control start = load.profiler().Start();
   port.SubmitSpread(kTasks, port.Now() + 50 * kMs, kInterval);
   // Reads for a while, then not any more.
@@ -143,6 +155,12 @@ TEST(Rates, WhenTheDrainStopsEveryRingCountsWhatItDroppedExactly) {
     lost += profiler.Lost(ring);
     EXPECT_EQ(profiler.Ctrl(ring).lost_by_cause[NPUPROF_LOSS_NO_CREDIT], profiler.Lost(ring)) << ring;
   }
+  const auto made_after = load.Made(port);
+  for (size_t k = 0; k < made_after.size(); ++k) {
+    const int ring = load.rings()[k];
+    EXPECT_EQ(profiler.Head(ring), made_after[k].kept - made_before[k].kept) << ring;
+    EXPECT_EQ(profiler.Lost(ring), made_after[k].lost - made_before[k].lost) << ring;
+  }
   EXPECT_EQ(kept, after.queue_written - before.queue_written);
   EXPECT_EQ(lost, after.queue_dropped - before.queue_dropped);
   auto gaps = profiler.Gaps();
@@ -151,6 +169,63 @@ TEST(Rates, WhenTheDrainStopsEveryRingCountsWhatItDroppedExactly) {
     const double made = static_cast<double>(profiler.Head(ring) + profiler.Lost(ring));
     EXPECT_NEAR(made, static_cast<double>(periods), 2) << ring;
   }
+}
+
+// The same where the driver takes entries out of FIFOs: what they lost and what the rings had no room for.
+TEST(Rates, WhenTheDrainStopsEveryRegisterRingCountsWhatItDroppedExactly) {
+  constexpr uint32_t kPath = NPUPROF_RING_REGISTER_PATH;
+  Port port;
+  Profiler profiler;
+  struct Ring {
+    int number;
+    uint32_t channel, core;
+    npusim_record_counts before;
+  };
+  std::vector<Ring> rings;
+  auto add = [&](const npuprof_add_ring& request, uint32_t core) {
+    const int number = profiler.Add(request);
+    ASSERT_GT(number, 0);
+    rings.push_back({number, request.channel, core, port.Records(request.channel, core)});
+  };
+  add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 1u << 10, kPath), NPUSIM_NO_CORE);
+  add(PmuRing(1u << 10, kPath), NPUSIM_NO_CORE);
+  add(DeviceRing(NPUPROF_CHANNEL_SOC_PMU, 1u << 10, kPath), NPUSIM_NO_CORE);
+  add(DeviceRing(NPUPROF_CHANNEL_AICPU, 16, kPath), NPUSIM_NO_CORE);
+  add(DeviceRing(NPUPROF_CHANNEL_TS_TRACK, 16, kPath), NPUSIM_NO_CORE);
+  for (uint16_t core = 0; core < 4; ++core) add(BlockRing(NPUPROF_CORE_CUBE, core, 1u << 8, kPath), core);
+  profiler.Start();
+  // Some slowly, then more at once than FIFOs can hold.
+  port.SubmitSpread(500, port.Now() + 5 * kMs, kInterval);
+  ASSERT_TRUE(port.Drain());
+  for (uint16_t k = 0; k < 50; ++k) {
+    port.SubmitLong(1);
+    npusim_task step{};
+    step.stream = 3;
+    step.task_id = k;
+    step.kind = NPUSIM_TASK_STEP;
+    step.step_tag = 60'000;
+    step.peer = NPUSIM_LOCAL;
+    port.Submit(step);
+  }
+  port.Submit(5000, 180, 24);
+  ASSERT_TRUE(port.Drain());
+  profiler.Stop();
+  uint64_t overflowed = 0;
+  for (const Ring& ring : rings) {
+    const npusim_record_counts after = port.Records(ring.channel, ring.core);
+    const npuprof_ring_ctrl& ctrl = profiler.Ctrl(ring.number);
+    EXPECT_EQ(profiler.Head(ring.number) + profiler.Lost(ring.number),
+              after.kept - ring.before.kept + after.lost - ring.before.lost)
+        << "channel " << ring.channel;
+    EXPECT_EQ(ctrl.lost_by_cause[NPUPROF_LOSS_FIFO_OVERFLOW], after.lost - ring.before.lost)
+        << "channel " << ring.channel;
+    EXPECT_EQ(ctrl.lost_by_cause[NPUPROF_LOSS_RING_FULL] + ctrl.lost_by_cause[NPUPROF_LOSS_FIFO_OVERFLOW],
+              profiler.Lost(ring.number));
+    overflowed += after.lost - ring.before.lost;
+    EXPECT_EQ(profiler.Head(ring.number), ctrl.slots) << "channel " << ring.channel;
+    EXPECT_GT(ctrl.lost_by_cause[NPUPROF_LOSS_RING_FULL], 0u) << "channel " << ring.channel;
+  }
+  EXPECT_GT(overflowed, 0u);
 }
 
 struct Cost : testing::Test {
@@ -186,6 +261,41 @@ TEST_F(Cost, OfRegisterSamplesIsAFewAccessesEach) {
   EXPECT_LE(writes / records, 2) << writes << " / " << records;
   std::printf("%.2f reads and %.2f writes per sample of %zu counters\n", reads / records, writes / records,
               events.size());
+}
+
+TEST_F(Cost, OfUnitSamplesIsAReadPerTotalAndTheTime) {
+  int count = 0;
+  for (uint32_t channel : {NPUPROF_CHANNEL_HBM, NPUPROF_CHANNEL_LLC, NPUPROF_CHANNEL_NIC,
+                           NPUPROF_CHANNEL_DVPP, NPUPROF_CHANNEL_L2}) {
+    Profiler unit;
+    const int ring = unit.Add(UnitRing(channel, 10 * kMs, 1u << 13, NPUPROF_RING_REGISTER_PATH));
+    ASSERT_GT(ring, 0) << channel;
+    unit.Start();
+    const npusim_totals before = port.Totals();
+    const uint64_t head = unit.Head(ring);
+    usleep(500'000);
+    const uint64_t records = unit.Head(ring) - head;
+    const npusim_totals after = port.Totals();
+    uint64_t totals = 0;
+    const auto all = unit.Read<npuprof_rec_bandwidth>(ring);
+    ASSERT_FALSE(all.empty()) << channel;
+    while (totals < all.size() && all[totals].clock == all[0].clock) ++totals;
+    unit.Stop();
+    EXPECT_EQ(records % totals, 0u) << channel;
+    const uint64_t samples = records / totals;
+    EXPECT_GE(samples, 48u) << channel;
+    // Asking and a clock bracket may read something, too.
+    EXPECT_NEAR(static_cast<double>(after.reg_reads - before.reg_reads),
+                static_cast<double>(samples * (totals + 1)), static_cast<double>(totals) + 4)
+        << channel;
+    EXPECT_NEAR(static_cast<double>(after.reg_writes - before.reg_writes), static_cast<double>(samples), 2)
+        << channel;
+    std::printf("channel %u: %llu reads for %llu samples of %llu totals\n", channel,
+                static_cast<unsigned long long>(after.reg_reads - before.reg_reads),
+                static_cast<unsigned long long>(samples), static_cast<unsigned long long>(totals));
+    ++count;
+  }
+  EXPECT_EQ(count, 5);
 }
 
 TEST_F(Cost, OfTasksOverRegistersIsAFewAccessesEach) {

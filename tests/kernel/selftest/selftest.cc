@@ -2,6 +2,7 @@
 #include "selftest.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -76,6 +77,15 @@ std::string PciAddress(unsigned device) {
 
 int ResetDevice(unsigned device) {
   return WriteFile("/sys/bus/pci/devices/" + PciAddress(device) + "/reset", "1");
+}
+
+uint64_t LongestCallback(unsigned device) {
+  const std::string text = ReadFile("/sys/kernel/debug/npuprof/" + std::to_string(device) + "/account");
+  const std::string name = "max_callback_ns=";
+  const size_t line = text.find("session ");
+  const size_t at = line == std::string::npos ? line : text.find(name, line);
+  EXPECT_NE(at, std::string::npos) << "no session in: " << text;
+  return at == std::string::npos ? UINT64_MAX : std::stoull(text.substr(at + name.size()));
 }
 
 bool WaitNode(unsigned device, bool present) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -37,6 +38,10 @@ std::string ReadFile(const std::string& path);
 std::string PciAddress(unsigned device);
 /// A function-level reset with the driver's consent, which ends all tasks. @return 0 or a negative errno
 int ResetDevice(unsigned device);
+/// In simulated time: a slot of 50 us, and one operation that was begun before it was over; docs/kernel.md names them.
+inline constexpr uint64_t kLongestCallback = 50'000 + 10'000;
+/// Longest interrupt or timer callback of the only session of a device, in nanoseconds, from debugfs.
+uint64_t LongestCallback(unsigned device = 0);
 /// Until the node is there (or not). False after half a minute.
 bool WaitNode(unsigned device, bool present);
 

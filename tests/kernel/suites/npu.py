@@ -16,6 +16,7 @@ import traceback
 CUBE, VECTOR, SDMA = 0, 1, 5            # enum npusim_task_kind
 EVENTS, TASK_LOG, CORE_SAMPLE, HBM, LLC = 0, 1, 5, 6, 7     # enum npuprof_channel
 REGISTER_PATH = 2                       # NPUPROF_RING_REGISTER_PATH
+DEVICE_PATH = 4                         # NPUPROF_RING_DEVICE_PATH
 CORE_CUBE, CORE_VECTOR = 1, 2           # enum npuprof_core_kind
 
 

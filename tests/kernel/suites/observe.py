@@ -165,6 +165,33 @@ def test_a_reset_begins_a_new_epoch():
     assert [(e["epoch"], e["cause"]) for e in trace.of("epoch", session=number)] == [(1, "reset")], trace.events
 
 
+def test_what_a_reset_makes_too_much_is_throttled_traced_and_counted():
+    """72 cores that the device sampled a thousand times a second are more than registers can afford."""
+    with Session(0) as session:
+        query = session.query()
+        number = owner_number()
+        for kind, cores in ((npu.CORE_CUBE, query["cube_cores"]), (npu.CORE_VECTOR, query["vector_cores"])):
+            for core in range(cores):
+                session.add(npu.CORE_SAMPLE, core=core, kind=kind, slots=4096, period_ns=10**6, events=[0x8],
+                            flags=npu.DEVICE_PATH)
+        session.start()
+        with Trace() as trace:
+            write(f"{npu.pci(0)}/reset", "1")
+            time.sleep(2)
+            session.stop()
+        heads = session.ring_entries()
+        text = read(f"{DEBUG}/sessions")
+    events = trace.of("throttle", device=0, session=number)
+    assert events and {e["period_ns"] for e in events} == {10**6}, trace.events
+    left_out = sum(e["rounds"] for e in events)
+    assert left_out > 0
+    rings = re.findall(r"^  ring (\d+) channel=5 .* path=driver .* lost=(\d+) .*throttled=(\d+)", text, re.M)
+    assert len(rings) == query["cube_cores"] + query["vector_cores"], text
+    for ring, _, throttled in rings:
+        assert int(throttled) == left_out, (ring, throttled, left_out)
+    assert heads[1][0] > 0
+
+
 if __name__ == "__main__":
     npu.load(sys.argv[1])
     command = f"{sys.argv[2]}/bin/npuprof"

@@ -41,6 +41,22 @@ TEST(Budget, RefusalNamesThePeriodThatWouldDo) {
   EXPECT_EQ(used, NPC_LOAD_MAX);
 }
 
+TEST(Budget, WhatCannotBeRefusedIsStretchedUntilItFits) {
+  EXPECT_EQ(npc_load_stretch(0, NPC_LOAD_MAX), 1u);
+  EXPECT_EQ(npc_load_stretch(0, NPC_LOAD_MAX + 1), 2u);
+  EXPECT_EQ(npc_load_stretch(NPC_LOAD_MAX / 2, NPC_LOAD_MAX), 2u);
+  EXPECT_EQ(npc_load_stretch(NPC_LOAD_MAX / 2, NPC_LOAD_MAX + 1), 3u);
+  EXPECT_EQ(npc_load_stretch(NPC_LOAD_MAX, 0), 1u);
+  EXPECT_EQ(npc_load_stretch(NPC_LOAD_MAX, 1), UINT64_MAX);
+  EXPECT_EQ(npc_load_stretch(NPC_LOAD_MAX + 1, 1), UINT64_MAX);
+  // 72 cores at 1 kHz, 10 us each.
+  __u64 stretched = 0;
+  const __u64 factor = npc_load_stretch(0, 72 * npc_load(10'000, 1'000'000));
+  for (int k = 0; k < 72; ++k) stretched += npc_load(10'000, 1'000'000 * factor);
+  EXPECT_LE(stretched, NPC_LOAD_MAX);
+  EXPECT_GT(stretched * 2, NPC_LOAD_MAX);
+}
+
 TEST(Budget, UsedBeyondTheLimitAdmitsNothing) {
   __u64 used = NPC_LOAD_MAX + 1;
   __u64 period = kSecond;

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reference NPU, register path: interrupts, and the timer that does what they ask for.
+ *
+ * Work comes in slots of NPUPROF_SLOT_NS, and after each the driver rests NPUPROF_PAUSE_RATIO times
+ * as long as it worked. Meanwhile an interrupt is noted and not even asked for its cause: causes
+ * that are not acknowledged do not interrupt again, so the rest cannot be broken by however many
+ * entries.
+ */
+#include <linux/bitops.h>
+#include <linux/ktime.h>
+
+#include "refnpu.h"
+#include "trace.h"
+
+static void refnpu_service_at(struct refnpu *refnpu, u64 due_ns)
+{
+	lockdep_assert_held(&refnpu->npu.lock);
+	due_ns = max(due_ns, refnpu->rest_ns);
+	if (due_ns >= refnpu->service_ns || refnpu->npu.gone)
+		return;
+	refnpu->service_ns = due_ns;
+	hrtimer_start(&refnpu->service, ns_to_ktime(due_ns), HRTIMER_MODE_ABS_HARD);
+}
+
+static void refnpu_read_overflowed(struct refnpu *refnpu, unsigned int core)
+{
+	struct npuprof_account *account = refnpu_account(refnpu);
+	struct npuprof_ring *ring = refnpu->core_ring[core];
+	struct npc_core_reading reading;
+
+	lockdep_assert_held(&refnpu->npu.lock);
+	if (npuprof_perf_overflow(&refnpu->npu, core))
+		return;
+	refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_LATCH), 1);
+	refnpu_read_core(refnpu, account, core, ring ? ring->counters.used : 0, &reading);
+	if (!refnpu_dead(refnpu))
+		trace_npuprof_overflow(&refnpu->npu, core, reading.overflowed);
+	if (ring && !refnpu_dead(refnpu))
+		npc_core_update(&ring->counters, &reading);
+}
+
+/* Works until @until at what interrupts left and time has brought. Returns true if nothing is left. */
+static bool refnpu_work_off(struct refnpu *refnpu, u64 now, u64 until)
+{
+	unsigned int bit;
+
+	lockdep_assert_held(&refnpu->npu.lock);
+	for_each_set_bit(bit, refnpu->overflowed, npuprof_cores(&refnpu->npu)) {
+		refnpu_read_overflowed(refnpu, bit);
+		__clear_bit(bit, refnpu->overflowed);
+		if (ktime_get_ns() >= until)
+			return false;
+	}
+	return refnpu_fifos_serve(refnpu, now, until);
+}
+
+static void refnpu_note_fifos(struct refnpu *refnpu, struct npuprof_account *account)
+{
+	unsigned long pending = refnpu_read32(refnpu, account, REFNPU_FIFO_PENDING);
+	unsigned int bit;
+
+	lockdep_assert_held(&refnpu->npu.lock);
+	refnpu_write32(refnpu, account, REFNPU_FIFO_PENDING, pending);
+	for_each_set_bit(bit, &pending, REFNPU_FIFOS)
+		__set_bit(bit, refnpu->ready);
+}
+
+static void refnpu_note_cores(struct refnpu *refnpu, struct npuprof_account *account, bool block)
+{
+	unsigned int cores = npuprof_cores(&refnpu->npu);
+	unsigned int word, bit;
+	unsigned long pending;
+
+	lockdep_assert_held(&refnpu->npu.lock);
+	for (word = 0; word < DIV_ROUND_UP(cores, 32); word++) {
+		u32 reg = block ? REFNPU_BLOCK_PENDING(word) : REFNPU_OVERFLOW_PENDING(word);
+
+		pending = refnpu_read32(refnpu, account, reg);
+		/* Overflows are acknowledged in the core. */
+		if (block && pending)
+			refnpu_write32(refnpu, account, reg, pending);
+		for_each_set_bit(bit, &pending, min(32u, cores - word * 32)) {
+			if (block)
+				__set_bit(REFNPU_FIFOS + 32 * word + bit, refnpu->ready);
+			else
+				__set_bit(32 * word + bit, refnpu->overflowed);
+		}
+	}
+}
+
+/* Asks the device why it interrupted; with @watchdog it may have wanted to and not come through. */
+static void refnpu_note(struct refnpu *refnpu, bool watchdog)
+{
+	struct npuprof_account *account = refnpu_account(refnpu);
+	struct npuprof_device *npu = &refnpu->npu;
+	struct npuprof_session *session;
+	u32 status;
+
+	lockdep_assert_held(&npu->lock);
+	refnpu->interrupted = false;
+	status = refnpu_read32(refnpu, account, REFNPU_INT_STATUS);
+	if (refnpu_dead(refnpu))
+		return;
+	if (status)
+		refnpu_write32(refnpu, account, REFNPU_INT_STATUS, status);
+	if (watchdog)
+		status |= REFNPU_INT_FIFO | REFNPU_INT_BLOCK;
+	if (status & REFNPU_INT_FIFO)
+		refnpu_note_fifos(refnpu, account);
+	if (status & REFNPU_INT_BLOCK)
+		refnpu_note_cores(refnpu, account, true);
+	if (status & REFNPU_INT_OVERFLOW)
+		refnpu_note_cores(refnpu, account, false);
+	/* Which queue it was does not matter: all of a session are looked at together. */
+	if (status & REFNPU_INT_QUEUE)
+		list_for_each_entry(session, &npu->sessions, node)
+			npuprof_poll_now(session);
+	if ((status & REFNPU_INT_DRAINED) && npu->window_owner) {
+		npuprof_tell_drained(npu->window_owner);
+		npuprof_send_wakeup(npu->window_owner);
+	}
+}
+
+static void refnpu_work_slot(struct refnpu *refnpu, u64 begin)
+{
+	struct npuprof_account *account = refnpu_account(refnpu);
+	bool watchdog = begin >= refnpu->watchdog_ns;
+	u64 now, next;
+	bool over;
+
+	lockdep_assert_held(&refnpu->npu.lock);
+	if (watchdog)
+		refnpu->watchdog_ns = begin + REFNPU_WATCHDOG_NS;
+	if (watchdog || refnpu->interrupted)
+		refnpu_note(refnpu, watchdog);
+	over = refnpu_dead(refnpu) || refnpu_work_off(refnpu, begin, begin + NPUPROF_SLOT_NS);
+	now = ktime_get_ns();
+	npuprof_charge(&refnpu->npu, account, now - begin);
+	refnpu->rest_ns = now + (now - begin) * NPUPROF_PAUSE_RATIO;
+	if (refnpu_dead(refnpu))
+		return;
+	next = over ? min(refnpu->watchdog_ns, refnpu_fifos_next(refnpu)) : now;
+	if (next != NPC_TIME_NEVER)
+		refnpu_service_at(refnpu, next);
+}
+
+/**
+ * refnpu_interrupt() - one of the vectors fired
+ * @refnpu: device
+ *
+ * All vectors come here; whichever is first serves what the status register says.
+ */
+void refnpu_interrupt(struct refnpu *refnpu)
+{
+	struct npuprof_device *npu = &refnpu->npu;
+	struct npuprof_account *account;
+	unsigned long flags;
+	u64 begin;
+
+	flags = npuprof_lock(npu);
+	if (!npuprof_awake(npu) || refnpu_dead(refnpu))
+		goto out;
+	begin = ktime_get_ns();
+	account = refnpu_account(refnpu);
+	atomic64_inc(&account->interrupts);
+	refnpu->interrupted = true;
+	if (begin >= refnpu->rest_ns) {
+		refnpu_work_slot(refnpu, begin);
+	} else {
+		refnpu_service_at(refnpu, refnpu->rest_ns);
+		npuprof_charge(npu, account, ktime_get_ns() - begin);
+	}
+out:
+	npuprof_unlock(npu, flags);
+}
+
+/**
+ * refnpu_service_timer() - function of refnpu.service: a slot of work, when a rest is over, FIFOs
+ * have gathered long enough, or the watchdog is due
+ * @timer: timer
+ *
+ * Return: HRTIMER_NORESTART; it starts the timer itself.
+ */
+enum hrtimer_restart refnpu_service_timer(struct hrtimer *timer)
+{
+	struct refnpu *refnpu = container_of(timer, struct refnpu, service);
+	struct npuprof_device *npu = &refnpu->npu;
+	unsigned long flags;
+
+	flags = npuprof_lock(npu);
+	refnpu->service_ns = NPC_TIME_NEVER;
+	if (npuprof_awake(npu) && !refnpu_dead(refnpu))
+		refnpu_work_slot(refnpu, ktime_get_ns());
+	npuprof_unlock(npu, flags);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * refnpu_service_start() - begin to watch for lost interrupts
+ * @refnpu: device
+ */
+void refnpu_service_start(struct refnpu *refnpu)
+{
+	unsigned long flags;
+
+	lockdep_assert_held(&refnpu->npu.mutex);
+	flags = npuprof_lock(&refnpu->npu);
+	if (!list_empty(&refnpu->busy_fifos)) {
+		refnpu->watchdog_ns = ktime_get_ns() + REFNPU_WATCHDOG_NS;
+		refnpu_service_at(refnpu, refnpu->watchdog_ns);
+	}
+	npuprof_unlock(&refnpu->npu, flags);
+}

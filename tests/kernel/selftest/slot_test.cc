@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of a CPU the module takes when there is more to do than it may: slots, rests, fairness, budget. In
+// simulated time, like rate_test.cc.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "port.h"
+#include "profiler.h"
+#include "selftest.h"
+
+namespace selftest {
+namespace {
+
+using namespace conformance;
+
+constexpr double kShare = 1.0 / (1 + 3);  // NPUPROF_PAUSE_RATIO
+
+struct Slots : testing::Test {
+  Port port;
+  Profiler profiler;
+  npuprof_query query = profiler.Query();
+  uint64_t since = 0;
+  npuprof_stats first{};
+
+  void Begin() {
+    profiler.Start();
+    first = profiler.Stats();
+    since = port.Now();
+  }
+  // Share of a CPU since Begin().
+  double Share() {
+    const npuprof_stats now = profiler.Stats();
+    return static_cast<double>(now.busy_ns - first.busy_ns) / static_cast<double>(port.Now() - since);
+  }
+  void ExpectSlots() {
+    const uint64_t longest = LongestCallback();
+    EXPECT_GT(longest, 0u);
+    EXPECT_LE(longest, kLongestCallback);
+    std::printf("longest callback %llu ns\n", static_cast<unsigned long long>(longest));
+  }
+  void ExpectAllCounted(int ring, npusim_record_counts before, npusim_record_counts after) {
+    EXPECT_EQ(profiler.Head(ring) + profiler.Lost(ring), after.kept - before.kept + after.lost - before.lost)
+        << ring;
+  }
+};
+
+// Each entry beyond the watermark interrupted, and each interrupt worked at once for a slot.
+TEST_F(Slots, OverloadedFifosLeaveTheCpuToOthersAndTakeTurns) {
+  constexpr uint32_t kPath = NPUPROF_RING_REGISTER_PATH;
+  constexpr uint64_t kSmall = 1000;
+  const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 1u << 14, kPath));
+  const int pmu = profiler.Add(PmuRing(1u << 13, kPath));
+  std::vector<int> blocks;
+  std::vector<npusim_record_counts> before;
+  for (uint16_t core = 0; core < query.cube_cores; ++core) {
+    blocks.push_back(profiler.Add(BlockRing(NPUPROF_CORE_CUBE, core, 1u << 14, kPath)));
+    ASSERT_GT(blocks.back(), 0);
+    before.push_back(port.Records(NPUPROF_CHANNEL_BLOCK_PMU, core));
+  }
+  const npusim_record_counts log_before = port.Records(NPUPROF_CHANNEL_TASK_LOG);
+  const npusim_record_counts pmu_before = port.Records(NPUPROF_CHANNEL_TASK_PMU);
+  Begin();
+  // Every matrix core ends a block every ten microseconds, ten times of what a quarter of a CPU can take.
+  port.Submit(40, 18'000, query.cube_cores * 500u, 1);
+  // Few tasks beside them.
+  const uint64_t begin = port.Now() + 5 * kMs;
+  for (uint64_t k = 0; k < kSmall; ++k) {
+    npusim_task task{};
+    task.stream = 2;
+    task.task_id = static_cast<uint16_t>(k);
+    task.kind = NPUSIM_TASK_VECTOR;
+    task.block_dim = 1;
+    task.cycles = 1800;
+    task.peer = NPUSIM_LOCAL;
+    task.ready_ns = begin + k * 200'000;
+    port.Submit(task);
+  }
+  ASSERT_TRUE(port.Drain());
+  const double share = Share();
+  const npuprof_stats stats = profiler.Stats();
+  EXPECT_GT(share, kShare / 2) << "no overload, so nothing is shown";
+  EXPECT_LE(share, kShare * 1.1);
+  ExpectSlots();
+  profiler.Stop();
+  uint64_t least = UINT64_MAX, most = 0, kept = 0, lost = 0;
+  for (size_t core = 0; core < blocks.size(); ++core) {
+    const int ring = blocks[core];
+    const npusim_record_counts after = port.Records(NPUPROF_CHANNEL_BLOCK_PMU, static_cast<uint32_t>(core));
+    ExpectAllCounted(ring, before[core], after);
+    EXPECT_EQ(profiler.Lost(ring), after.lost - before[core].lost) << ring;
+    EXPECT_EQ(profiler.Ctrl(ring).lost_by_cause[NPUPROF_LOSS_FIFO_OVERFLOW], profiler.Lost(ring)) << ring;
+    least = std::min(least, profiler.Head(ring));
+    most = std::max(most, profiler.Head(ring));
+    kept += profiler.Head(ring);
+    lost += profiler.Lost(ring);
+  }
+  EXPECT_GT(lost, kept);
+  EXPECT_GE(least, most / 2) << "one FIFO was served at the cost of another";
+  // What does not overflow its FIFO loses nothing to those that do.
+  EXPECT_EQ(profiler.Lost(log), 0u);
+  EXPECT_EQ(profiler.Lost(pmu), 0u);
+  ExpectAllCounted(log, log_before, port.Records(NPUPROF_CHANNEL_TASK_LOG));
+  ExpectAllCounted(pmu, pmu_before, port.Records(NPUPROF_CHANNEL_TASK_PMU));
+  EXPECT_EQ(profiler.Head(log), 2 * (kSmall + 40));
+  std::printf("%.1f %% of the CPU, %llu interrupts, %llu kept (%llu to %llu per core), %llu lost\n",
+              100 * share, static_cast<unsigned long long>(stats.interrupts - first.interrupts),
+              static_cast<unsigned long long>(kept), static_cast<unsigned long long>(least),
+              static_cast<unsigned long long>(most), static_cast<unsigned long long>(lost));
+}
+
+// A wish to be woken after a nanosecond made every entry of a FIFO a look of its own.
+TEST_F(Slots, EntriesGatherHoweverSoonTheReaderWantsThem) {
+  npuprof_add_ring add = DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 1u << 14, NPUPROF_RING_REGISTER_PATH);
+  add.latency_ns = 1;
+  const int log = profiler.Add(add);
+  Begin();
+  const npusim_totals before = port.Totals();
+  port.SubmitSpread(2000, port.Now() + 5 * kMs, 20'000);
+  ASSERT_TRUE(port.Drain());
+  profiler.Flush();
+  const npusim_totals after = port.Totals();
+  profiler.Stop();
+  EXPECT_EQ(profiler.Head(log), 4000u);
+  const double reads = static_cast<double>(after.reg_reads - before.reg_reads) / 4000;
+  // Two per entry; ten entries come in the least time that they gather.
+  EXPECT_LT(reads, 2.4);
+  ExpectSlots();
+  std::printf("%.2f reads per entry\n", reads);
+}
+
+// One callback looked at all queues, however many.
+TEST_F(Slots, ManyQueuesAreLookedAtInSlots) {
+  constexpr uint32_t kPath = NPUPROF_RING_DEVICE_PATH;
+  std::vector<int> rings;
+  for (uint32_t channel : {NPUPROF_CHANNEL_TASK_LOG, NPUPROF_CHANNEL_TS_TRACK, NPUPROF_CHANNEL_AICPU})
+    rings.push_back(profiler.Add(DeviceRing(channel, 1u << 10, kPath)));
+  for (uint32_t channel : {NPUPROF_CHANNEL_HBM, NPUPROF_CHANNEL_LLC, NPUPROF_CHANNEL_NIC,
+                           NPUPROF_CHANNEL_DVPP, NPUPROF_CHANNEL_L2})
+    rings.push_back(profiler.Add(UnitRing(channel, kMs, 1u << 12, kPath)));
+  for (uint16_t kind : {NPUPROF_CORE_CUBE, NPUPROF_CORE_VECTOR}) {
+    const uint16_t cores = kind == NPUPROF_CORE_CUBE ? query.cube_cores : query.vector_cores;
+    for (uint16_t core = 0; core < cores; ++core) {
+      rings.push_back(profiler.Add(SampleRing(kind, core, kMs, 1u << 8, {0x8}, kPath)));
+      npuprof_add_ring block = BlockRing(kind, core, 1u << 8, kPath);
+      // Those events that the samples count already.
+      rings.push_back(profiler.Add(block));
+    }
+  }
+  for (int ring : rings) ASSERT_GT(ring, 0) << &ring - rings.data();
+  Begin();
+  usleep(100'000);
+  EXPECT_LE(Share(), kShare * 1.1);
+  ExpectSlots();
+  profiler.Stop();
+  std::printf("%zu queues\n", rings.size());
+  for (size_t k = 3; k < 8; ++k) EXPECT_GT(profiler.Head(rings[k]) + profiler.Lost(rings[k]), 100u) << k;
+}
+
+// Rings went on over registers after a reset without anybody asking what that costs.
+TEST_F(Slots, AfterAResetSamplingStaysWithinItsBudget) {
+  constexpr uint64_t kPeriod = 100'000;
+  std::vector<int> rings;
+  for (uint16_t kind : {NPUPROF_CORE_CUBE, NPUPROF_CORE_VECTOR}) {
+    const uint16_t cores = kind == NPUPROF_CORE_CUBE ? query.cube_cores : query.vector_cores;
+    for (uint16_t core = 0; core < cores; ++core)
+      rings.push_back(
+          profiler.Add(SampleRing(kind, core, kPeriod, 1u << 14, {0x8, 0x9}, NPUPROF_RING_DEVICE_PATH)));
+  }
+  profiler.Start();
+  usleep(10'000);
+  ASSERT_EQ(ResetDevice(0), 0);
+  std::vector<uint64_t> heads;
+  for (int ring : rings) {
+    heads.push_back(profiler.Head(ring));
+    EXPECT_EQ(profiler.Lost(ring), 0u) << ring;
+  }
+  first = profiler.Stats();
+  since = port.Now();
+  usleep(500'000);
+  const double share = Share();
+  const uint64_t periods = (port.Now() - since) / kPeriod;
+  EXPECT_LE(share, 0.05 * 1.2);
+  EXPECT_GT(share, 0.01) << "nothing was sampled";
+  ExpectSlots();
+  profiler.Stop();
+  for (size_t k = 0; k < rings.size(); ++k) {
+    const uint64_t kept = profiler.Head(rings[k]) - heads[k];
+    EXPECT_GT(kept, 10u) << k;
+    EXPECT_GT(profiler.Lost(rings[k]), kept) << k;
+    EXPECT_EQ(profiler.Ctrl(rings[k]).lost_by_cause[NPUPROF_LOSS_THROTTLED], profiler.Lost(rings[k])) << k;
+    // A sample that was asked for is kept or counted; what the reset itself took is in no period.
+    EXPECT_NEAR(static_cast<double>(kept + profiler.Lost(rings[k])), static_cast<double>(periods),
+                static_cast<double>(periods) / 50)
+        << k;
+  }
+  std::printf("%.1f %% of the CPU, %llu of %llu samples kept\n", 100 * share,
+              static_cast<unsigned long long>(profiler.Head(rings[0]) - heads[0]),
+              static_cast<unsigned long long>(periods));
+}
+
+// All groups of a session had their first round at the same instant.
+TEST_F(Slots, GroupsOfASessionTakeTheirSamplesAtDifferentTimes) {
+  constexpr uint64_t kPeriod = 10 * kMs;
+  const int often =
+      profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, kPeriod, 1024, {0x8}, NPUPROF_RING_REGISTER_PATH));
+  const int seldom =
+      profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 1, 2 * kPeriod, 1024, {0x8}, NPUPROF_RING_REGISTER_PATH));
+  profiler.Start();
+  usleep(300'000);
+  const auto many = profiler.Read<npuprof_rec_core_sample>(often);
+  const auto few = profiler.Read<npuprof_rec_core_sample>(seldom);
+  profiler.Stop();
+  ASSERT_GT(few.size(), 10u);
+  ASSERT_GT(many.size(), 20u);
+  for (const auto& sample : few) {
+    uint64_t nearest = UINT64_MAX;
+    for (const auto& other : many) {
+      const uint64_t apart =
+          sample.time_ns < other.time_ns ? other.time_ns - sample.time_ns : sample.time_ns - other.time_ns;
+      nearest = std::min(nearest, apart);
+    }
+    EXPECT_GE(nearest, kPeriod / 10);
+  }
+}
+
+}  // namespace
+}  // namespace selftest
