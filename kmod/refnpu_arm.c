@@ -65,6 +65,7 @@ static int refnpu_arm_ring(struct refnpu *refnpu, struct npuprof_ring *ring)
 	u32 channel = ring->config.channel;
 	int err = 0;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	/*
 	 * Counters before the queue: a sampling queue starts from what they say when it is enabled.
 	 */
@@ -90,6 +91,7 @@ static int refnpu_arm(struct npuprof_session *session, bool registers_only)
 	unsigned int i;
 	int err;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	for (i = 1; i < session->ring_count; i++) {
 		ring = session->rings[i];
 		ring->device_path = !registers_only && refnpu_wants_device_path(ring);
@@ -111,6 +113,7 @@ static void refnpu_open_window(struct npuprof_session *session)
 	unsigned int kind, i;
 	u32 enable = 0;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	for (i = 1; i < session->ring_count; i++) {
 		ring = session->rings[i];
 		enable |= refnpu_trace_of(ring->config.channel).enable;
@@ -135,6 +138,7 @@ static void refnpu_open(struct npuprof_session *session, struct npuprof_control 
 	struct npuprof_account *account = &session->account;
 	bool window = refnpu_owns_window(session);
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	if (window)
 		refnpu_open_window(session);
 	control->monotonic_raw_ns = ktime_get_raw_ns();
@@ -149,6 +153,7 @@ static void refnpu_close(struct npuprof_session *session, struct npuprof_control
 	struct refnpu *refnpu = to_refnpu(session->npu);
 	struct npuprof_account *account = &session->account;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	if (refnpu_owns_window(session)) {
 		refnpu_write32(refnpu, account, REFNPU_TRACE_WINDOW, 0);
 		control->monotonic_raw_ns = ktime_get_raw_ns();
@@ -165,6 +170,7 @@ static u32 refnpu_running(struct npuprof_session *session)
 	struct refnpu *refnpu = to_refnpu(session->npu);
 	u32 running;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	if (!refnpu_owns_window(session))
 		return 0;
 	running = refnpu_read32(refnpu, &session->account, REFNPU_TRACE_RUNNING);
@@ -181,6 +187,7 @@ static void refnpu_task_counts(struct npuprof_session *session)
 	struct refnpu *refnpu = to_refnpu(session->npu);
 	u64 started, ended;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	if (!refnpu_owns_window(session))
 		return;
 	started = refnpu_read64(refnpu, &session->account, REFNPU_TRACE_STARTED);
@@ -196,6 +203,7 @@ static void refnpu_publish(struct npuprof_session *session, bool last)
 	struct refnpu *refnpu = to_refnpu(session->npu);
 	unsigned int i;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	if (last) {
 		if (refnpu_owns_window(session))
 			refnpu_write32(refnpu, &session->account, REFNPU_TRACE_ENABLE, 0);
@@ -211,6 +219,7 @@ static void refnpu_disarm_core(struct refnpu *refnpu, struct npuprof_ring *ring)
 {
 	unsigned long flags;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	refnpu_write32(refnpu, &ring->session->account, REFNPU_CORE(ring->core, REFNPU_CORE_CTRL),
 		       0);
 	flags = npuprof_lock(&refnpu->npu);
@@ -225,6 +234,7 @@ static void refnpu_disarm(struct npuprof_session *session)
 	struct npuprof_ring *ring;
 	unsigned int i;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	if (refnpu_owns_window(session)) {
 		refnpu_write32(refnpu, account, REFNPU_TRACE_WINDOW, 0);
 		refnpu_write32(refnpu, account, REFNPU_TRACE_ENABLE, 0);
@@ -242,6 +252,7 @@ static u64 refnpu_clock(struct npuprof_session *session)
 {
 	u64 clock = refnpu_read64(to_refnpu(session->npu), &session->account, REFNPU_CLOCK);
 
+	lockdep_assert_held(&session->npu->lock);
 	return refnpu_dead(to_refnpu(session->npu)) ? 0 : clock;
 }
 
