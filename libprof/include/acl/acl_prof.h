@@ -166,6 +166,31 @@ ACL_FUNC_VISIBILITY aclError aclprofStart(const aclprofConfig *profilerConfig);
  */
 ACL_FUNC_VISIBILITY aclError aclprofStop(const aclprofConfig *profilerConfig);
 
+/*
+ * Marks and ranges of the program, with ACL_PROF_MSPROFTX. Failures of these functions are -1, except for the NULL
+ * pointers that are named. Without a session that asks for them nothing is recorded.
+ */
+
+/** A stamp for the functions below; NULL before the first such session, after aclprofFinalize(), and if 65536 live. */
+ACL_FUNC_VISIBILITY void *aclprofCreateStamp(void);
+ACL_FUNC_VISIBILITY void aclprofDestroyStamp(void *stamp);
+/** What the stamp says from now on: msgLen bytes, at most 127. @return 0 or -1 */
+ACL_FUNC_VISIBILITY aclError aclprofSetStampTraceMessage(void *stamp, const char *msg, uint32_t msgLen);
+/** Marks this moment. @return 0 or -1 */
+ACL_FUNC_VISIBILITY aclError aclprofMark(void *stamp);
+/**
+ * Marks this moment, and the one at which the device comes to it on the stream.
+ * @param msgLen strlen of the message, 1 to 155
+ * @return 0 or -1
+ */
+ACL_FUNC_VISIBILITY aclError aclprofMarkEx(const char *msg, size_t msgLen, aclrtStream stream);
+/** Begins and ends a range; ranges of a thread nest. @return 0; -1; Push: 100000 for NULL */
+ACL_FUNC_VISIBILITY aclError aclprofPush(void *stamp);
+ACL_FUNC_VISIBILITY aclError aclprofPop(void);
+/** Begins a range that any thread may end, once, by its number. @return 0; -1; Start: 100000 for NULL */
+ACL_FUNC_VISIBILITY aclError aclprofRangeStart(void *stamp, uint32_t *rangeId);
+ACL_FUNC_VISIBILITY aclError aclprofRangeStop(uint32_t rangeId);
+
 #ifdef __cplusplus
 }
 #endif

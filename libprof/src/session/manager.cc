@@ -16,6 +16,7 @@
 #include "host/queue.h"
 #include "session/log.h"
 #include "session/record_request.h"
+#include "session/stamps.h"
 #include "trace/directory.h"
 
 namespace npuprof {
@@ -43,7 +44,7 @@ std::mutex& DictionaryLock() {
 
 const fork_locks::Lock Manager::kForkLocks[] = {LockOf<DictionaryLock>(), LockOf<ConfigLock>(),
                                                 LockOf<&Manager::FactsLock>(),
-                                                LockOf<&Manager::ComponentsLock>()};
+                                                LockOf<&Manager::ComponentsLock>(), LockOf<stamps::Lock>()};
 const unsigned Manager::kForkLockCount = std::size(kForkLocks);
 
 // From the first call on: another thread may fork while a session is started for the first time.
@@ -144,6 +145,7 @@ Result Manager::Finalize() {
   if (Result result = CheckMode("aclprofFinalize"); !result.ok()) return result;
   Result result = StopSession(false);
   LogAll(components_.Finalize());
+  stamps::Allow(false);
   settings_.Clear();
   mode_ = Mode::kOff;
   return result;
@@ -421,6 +423,8 @@ void Manager::AtExit() {
 void Manager::ForkChild() {
   Manager& manager = Process();
   host::QueueSet::Process().ResetInChild();
+  stamps::Record(false);
+  stamps::Allow(false);
   fork_locks::Child(kForkLocks, kForkLockCount);
   new (&manager.mutex_) std::mutex;
   if (manager.session_) {

@@ -17,6 +17,7 @@
 #include "host/queue.h"
 #include "npuprof_records.h"
 #include "session/log.h"
+#include "session/stamps.h"
 #include "session/version.h"
 
 namespace npuprof {
@@ -154,6 +155,7 @@ Result Session::Begin(const Request& request) {
         "there is no memory for host records; NPUPROF_HOST_RING_MB sets how much is asked for");
   }
   host_open_ = true;
+  stamps::Record((wanted_.data_types & ACL_PROF_MSPROFTX) != 0);
   host_source_ = std::make_shared<host::HostSource>(
       *collection_, directory_.host_data(), epoch,
       [this](drain::Severity severity, const std::string& text) { messages_.Add(severity, text); });
@@ -268,6 +270,7 @@ Result Session::StartDevice(uint32_t id) {
 
 void Session::Undo(bool components_started, const Request& request) {
   if (components_started && request.stop_components) static_cast<void>(request.stop_components(*this));
+  stamps::Record(false);
   if (host_open_) host::QueueSet::Process().Close();
   host_open_ = false;
   if (collection_) static_cast<void>(collection_->Finish(seconds(1)));
@@ -327,6 +330,7 @@ Result Session::Stop() {
     collector->Stop(
         std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), milliseconds(1)));
   }
+  stamps::Record(false);
   host::QueueSet::Process().Close();
   host_open_ = false;
   const trace::Instant end = begin_.Later(host::MonotonicRawNs());

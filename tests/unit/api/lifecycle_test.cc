@@ -208,13 +208,14 @@ TEST_F(Lifecycle, DroppedRecordsAreCountedExactly) {
     for (auto& record : info) {
       record.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
       record.level = MSPROF_REPORT_TX_LEVEL;
+      record.type = 7;  // that of marks has a name
       record.threadId = 77;
     }
     uint64_t refused = 0;
     for (int i = 0; i < 20'000; ++i) refused += MsprofReportAdditionalInfo(1, info.data(), 256) != 0;
     if (aclprofStop(config) != 0) _exit(11);
     const auto manifest = Manifest(ProfDirectories().at(0));
-    const uint64_t kept = Kept(manifest, "level_20500_type_0"), lost = Lost(manifest, "level_20500_type_0");
+    const uint64_t kept = Kept(manifest, "level_20500_type_7"), lost = Lost(manifest, "level_20500_type_7");
     if (lost != refused) _exit(12);
     if (kept + lost != 20'000) _exit(13);
     if (lost && manifest["host"]["lost_by_cause"]["ring_full"] != lost) _exit(14);
@@ -228,7 +229,7 @@ TEST_F(Lifecycle, DroppedRecordsAreCountedExactly) {
           last > manifest["window"]["end_monotonic_raw_ns"])
         _exit(18);
     }
-    if (Data(ProfDirectories().at(0), "host/data/aging.additional.level_20500_type_0").size() != kept * 256)
+    if (Data(ProfDirectories().at(0), "host/data/aging.additional.level_20500_type_7").size() != kept * 256)
       _exit(15);
     _exit(0);
   }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "acl/acl_prof.h"
+#include "api/message.h"
+#include "session/stamps.h"
+
+using npuprof::api::Guarded;
+namespace stamps = npuprof::stamps;
+
+extern "C" {
+
+void* aclprofCreateStamp(void) {
+  void* stamp = nullptr;
+  Guarded([&] {
+    stamp = stamps::Create();
+    return stamp ? npuprof::Result::Ok()
+                 : npuprof::Result::Fail(
+                       stamps::kFailed,
+                       "no stamp can be made: no session with ACL_PROF_MSPROFTX was started, or "
+                       "65536 stamps live");
+  });
+  return stamp;
+}
+
+void aclprofDestroyStamp(void* stamp) {
+  Guarded([&] {
+    return stamps::Destroy(stamp)
+               ? npuprof::Result::Ok()
+               : npuprof::Result::Fail(stamps::kFailed,
+                                       "the stamp to destroy is none, or was destroyed already");
+  });
+}
+
+aclError aclprofSetStampTraceMessage(void* stamp, const char* msg, uint32_t msgLen) {
+  return Guarded([&] { return stamps::SetMessage(stamp, msg, msgLen); });
+}
+
+aclError aclprofMark(void* stamp) {
+  return Guarded([&] { return stamps::Mark(stamp); });
+}
+
+aclError aclprofMarkEx(const char* msg, size_t msgLen, aclrtStream stream) {
+  return Guarded([&] { return stamps::MarkEx(msg, msgLen, stream); });
+}
+
+aclError aclprofPush(void* stamp) {
+  return Guarded([&] { return stamps::Push(stamp); });
+}
+
+aclError aclprofPop(void) {
+  return Guarded([] { return stamps::Pop(); });
+}
+
+aclError aclprofRangeStart(void* stamp, uint32_t* rangeId) {
+  return Guarded([&] { return stamps::RangeStart(stamp, rangeId); });
+}
+
+aclError aclprofRangeStop(uint32_t rangeId) {
+  return Guarded([&] { return stamps::RangeStop(rangeId); });
+}
+
+}  // extern "C"
