@@ -186,10 +186,13 @@ void npuprof_device_put(struct npuprof_device *npu)
  * npuprof_device_lost() - the device no longer answers
  * @npu: device
  *
+ * Leave is taken of it later, because that needs the mutex; requests that hold it fail from now on.
+ *
  * Context: any; to be called once.
  */
 void npuprof_device_lost(struct npuprof_device *npu)
 {
+	WRITE_ONCE(npu->lost, true);
 	schedule_work(&npu->gone_work);
 }
 

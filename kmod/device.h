@@ -47,6 +47,7 @@
  * @sessions: open sessions; changed under both mutex and lock
  * @lock: see above
  * @gone: the device is not there any more; set under both mutex and lock
+ * @lost: it was found missing, and will be @gone; what it said since then is nothing
  * @paused: the device is suspended or being reset; set under both mutex and lock
  * @asleep: the device has no power, for want of sessions that count; under @lock
  * @window_owner: session that records tasks; under @lock like the next two
@@ -73,6 +74,7 @@ struct npuprof_device {
 	struct list_head sessions;
 	raw_spinlock_t lock; /* producers, owners, what interrupts see */
 	bool gone;
+	bool lost;
 	bool paused;
 	bool asleep;
 	struct npuprof_session *window_owner;

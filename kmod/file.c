@@ -111,7 +111,7 @@ static int npuprof_query(struct npuprof_session *session, struct npuprof_query *
 {
 	int err;
 
-	if (session->npu->gone)
+	if (session->npu->gone || READ_ONCE(session->npu->lost))
 		return -ENODEV;
 	err = npc_check_query(query);
 	if (!err)

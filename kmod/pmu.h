@@ -9,7 +9,9 @@
  *
  * Contexts. "mutex" means called with npuprof_device.mutex held, in process context, with the
  * device powered. "lock" means called with npuprof_device.lock held, in any context, and within
- * NPUPROF_SLOT_NS. No operation is called once the device is gone.
+ * NPUPROF_SLOT_NS. No operation is called once the device is gone, but any may find out that it
+ * has. It then calls npuprof_device_lost() and reports nothing that the device has said: clocks and
+ * counts of tasks are 0.
  */
 #ifndef NPUPROF_PMU_H
 #define NPUPROF_PMU_H
@@ -49,7 +51,7 @@ struct npc_core_reading;
  *	worth it, and @sample then freezes those of its ring. lock
  * @sample: put one sample into @ring; @latched tells what @latch returned. Returns false if a time
  *	came before it was complete; it is then called again for the rest. lock
- * @clock: read the device clock on account of @session. lock
+ * @clock: read the device clock on account of @session; 0 if the device does not answer. lock
  * @counts_per_cycle: fastest that any event of a core may count
  * @core_enable: take a core into use for perf, with all counters at rest and overflows interrupting, or
  *	let go of it. lock, like the next three

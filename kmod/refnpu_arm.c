@@ -132,6 +132,21 @@ static void refnpu_open_window(struct npuprof_session *session)
 	refnpu_write32(refnpu, account, REFNPU_TRACE_WINDOW, 1);
 }
 
+/* What the device says, or 0 if it says nothing any more: its last word may be all ones. */
+static u32 refnpu_ask32(struct refnpu *refnpu, struct npuprof_account *account, u32 reg)
+{
+	u32 value = refnpu_read32(refnpu, account, reg);
+
+	return refnpu_dead(refnpu) ? 0 : value;
+}
+
+static u64 refnpu_ask64(struct refnpu *refnpu, struct npuprof_account *account, u32 reg)
+{
+	u64 value = refnpu_read64(refnpu, account, reg);
+
+	return refnpu_dead(refnpu) ? 0 : value;
+}
+
 static void refnpu_open(struct npuprof_session *session, struct npuprof_control *control)
 {
 	struct refnpu *refnpu = to_refnpu(session->npu);
@@ -142,10 +157,10 @@ static void refnpu_open(struct npuprof_session *session, struct npuprof_control 
 	if (window)
 		refnpu_open_window(session);
 	control->monotonic_raw_ns = ktime_get_raw_ns();
-	control->clock = refnpu_read64(refnpu, account, window ? REFNPU_TRACE_T0 : REFNPU_CLOCK);
+	control->clock = refnpu_ask64(refnpu, account, window ? REFNPU_TRACE_T0 : REFNPU_CLOCK);
 	control->straddling = 0;
 	if (window)
-		control->straddling = refnpu_read32(refnpu, account, REFNPU_TRACE_AT_OPEN);
+		control->straddling = refnpu_ask32(refnpu, account, REFNPU_TRACE_AT_OPEN);
 }
 
 static void refnpu_close(struct npuprof_session *session, struct npuprof_control *control)
@@ -157,24 +172,20 @@ static void refnpu_close(struct npuprof_session *session, struct npuprof_control
 	if (refnpu_owns_window(session)) {
 		refnpu_write32(refnpu, account, REFNPU_TRACE_WINDOW, 0);
 		control->monotonic_raw_ns = ktime_get_raw_ns();
-		control->clock = refnpu_read64(refnpu, account, REFNPU_TRACE_T1);
-		session->straddling = refnpu_read32(refnpu, account, REFNPU_TRACE_RUNNING);
+		control->clock = refnpu_ask64(refnpu, account, REFNPU_TRACE_T1);
+		session->straddling = refnpu_ask32(refnpu, account, REFNPU_TRACE_RUNNING);
 	} else {
 		control->monotonic_raw_ns = ktime_get_raw_ns();
-		control->clock = refnpu_read64(refnpu, account, REFNPU_CLOCK);
+		control->clock = refnpu_ask64(refnpu, account, REFNPU_CLOCK);
 	}
 }
 
 static u32 refnpu_running(struct npuprof_session *session)
 {
-	struct refnpu *refnpu = to_refnpu(session->npu);
-	u32 running;
-
-	lockdep_assert_held(&refnpu->npu.mutex);
+	lockdep_assert_held(&session->npu->mutex);
 	if (!refnpu_owns_window(session))
 		return 0;
-	running = refnpu_read32(refnpu, &session->account, REFNPU_TRACE_RUNNING);
-	return refnpu_dead(refnpu) ? 0 : running;
+	return refnpu_ask32(to_refnpu(session->npu), &session->account, REFNPU_TRACE_RUNNING);
 }
 
 static bool refnpu_drained(struct npuprof_session *session)
@@ -253,7 +264,7 @@ static u64 refnpu_clock(struct npuprof_session *session)
 	u64 clock = refnpu_read64(to_refnpu(session->npu), &session->account, REFNPU_CLOCK);
 
 	lockdep_assert_held(&session->npu->lock);
-	return refnpu_dead(to_refnpu(session->npu)) ? 0 : clock;
+	return refnpu_ask64(to_refnpu(session->npu), &session->account, REFNPU_CLOCK);
 }
 
 static void refnpu_free(struct npuprof_device *npu)

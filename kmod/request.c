@@ -21,9 +21,20 @@ static bool npuprof_belongs_to_window(u32 channel)
 /* Whether requests that need the device can be served now. */
 static int npuprof_check_present(const struct npuprof_session *session)
 {
-	if (session->npu->gone)
+	if (session->npu->gone || READ_ONCE(session->npu->lost))
 		return -ENODEV;
 	return session->npu->paused ? -EAGAIN : 0;
+}
+
+/*
+ * What a request that asked the device and got @clock for an answer returns: the device may have
+ * gone meanwhile, or be kept from answering.
+ */
+static int npuprof_verdict(const struct npuprof_session *session, u64 clock)
+{
+	int err = npuprof_check_present(session);
+
+	return err || clock ? err : -EAGAIN;
 }
 
 static void npuprof_charge_busy(struct npuprof_session *session, u64 begin_ns)
@@ -187,7 +198,7 @@ int npuprof_session_add_ring(struct npuprof_session *session, struct npuprof_add
 	int err;
 
 	lockdep_assert_held(&npu->mutex);
-	if (npu->gone)
+	if (npu->gone || READ_ONCE(npu->lost))
 		return -ENODEV;
 	add->owner_pid = 0;
 	err = npc_check_add_ring(add, &npu->checks);
@@ -239,7 +250,7 @@ static int npuprof_unfreeze(struct npuprof_session *session, struct npuprof_cont
 	control->clock = npu->ops->clock(session);
 	control->monotonic_raw_ns = ktime_get_raw_ns();
 	npuprof_unlock(npu, flags);
-	return 0;
+	return npuprof_verdict(session, control->clock);
 }
 
 /**
@@ -271,7 +282,8 @@ int npuprof_session_start(struct npuprof_session *session, struct npuprof_contro
 	if (err) {
 		npu->ops->disarm(session);
 		npuprof_sampler_free(session);
-		return err;
+		/* A device that went says of itself that it refuses. */
+		return npuprof_check_present(session) ?: err;
 	}
 	/*
 	 * The caller's reference lasts for the request, this one for as long as the device counts.
@@ -293,16 +305,18 @@ int npuprof_session_start(struct npuprof_session *session, struct npuprof_contro
 	npuprof_unlock(npu, flags);
 	npuprof_charge_busy(session, begin);
 	trace_npuprof_start(session, control->clock, control->straddling);
-	return 0;
+	/* If it went meanwhile, the session ends as one that was running. */
+	return npuprof_verdict(session, control->clock);
 }
 
 /* --- STOP --- */
 
-static void npuprof_begin_stop(struct npuprof_session *session,
-			       const struct npuprof_control *control)
+static int npuprof_begin_stop(struct npuprof_session *session,
+			      const struct npuprof_control *control)
 {
 	struct npuprof_device *npu = session->npu;
 	unsigned long flags;
+	int err;
 
 	flags = npuprof_lock(npu);
 	session->state = NPUPROF_SESSION_STOPPING;
@@ -312,6 +326,14 @@ static void npuprof_begin_stop(struct npuprof_session *session,
 	memset(&session->stop, 0, sizeof(session->stop));
 	npu->ops->close(session, &session->stop);
 	session->stop_deadline = ktime_add_ns(ktime_get(), control->timeout_ns);
+	err = npuprof_verdict(session, session->stop.clock);
+	if (!err)
+		return 0;
+	/* Whoever takes leave of the device, or brings it back, finds the session running. */
+	flags = npuprof_lock(npu);
+	session->state = NPUPROF_SESSION_RUNNING;
+	npuprof_unlock(npu, flags);
+	return err;
 }
 
 /*
@@ -397,8 +419,11 @@ int npuprof_session_stop(struct npuprof_session *session, struct npuprof_control
 		return err;
 	if (session->stop_waiter)
 		return -EBUSY;
-	if (session->state == NPUPROF_SESSION_RUNNING)
-		npuprof_begin_stop(session, control);
+	if (session->state == NPUPROF_SESSION_RUNNING) {
+		err = npuprof_begin_stop(session, control);
+		if (err)
+			return err;
+	}
 	if (session->state != NPUPROF_SESSION_STOPPING)
 		return -EINVAL;
 	if (control->flags & NPUPROF_STOP_WAIT) {
@@ -406,7 +431,7 @@ int npuprof_session_stop(struct npuprof_session *session, struct npuprof_control
 		if (err)
 			return err;
 	}
-	if (session->npu->gone)
+	if (session->npu->gone || READ_ONCE(session->npu->lost))
 		return -ENODEV;
 	if (session->state != NPUPROF_SESSION_STOPPING)
 		return -EBADF;
@@ -417,7 +442,8 @@ int npuprof_session_stop(struct npuprof_session *session, struct npuprof_control
 	control->straddling = session->straddling;
 	npuprof_charge_busy(session, begin);
 	trace_npuprof_stop(session, control->clock, control->straddling);
-	return 0;
+	/* What it still had is lost if it went before that was read. */
+	return READ_ONCE(session->npu->lost) ? -ENODEV : 0;
 }
 
 /* --- FREEZE, FLUSH --- */
@@ -473,7 +499,7 @@ int npuprof_session_freeze(struct npuprof_session *session, struct npuprof_contr
 	session->frozen = true;
 	npuprof_stamp_and_wake(session, control);
 	npuprof_unlock(npu, flags);
-	return 0;
+	return npuprof_verdict(session, control->clock);
 }
 
 /**
@@ -502,7 +528,7 @@ int npuprof_session_flush(struct npuprof_session *session, struct npuprof_contro
 	npuprof_close_gaps(session);
 	npuprof_stamp_and_wake(session, control);
 	npuprof_unlock(npu, flags);
-	return 0;
+	return npuprof_verdict(session, control->clock);
 }
 
 /* --- STATS, CLOCK --- */
@@ -566,5 +592,5 @@ int npuprof_session_clock(struct npuprof_session *session, struct npuprof_clock 
 	flags = npuprof_lock(npu);
 	npuprof_read_bracket(session, clock);
 	npuprof_unlock(npu, flags);
-	return 0;
+	return npuprof_verdict(session, clock->device_clock);
 }

@@ -133,7 +133,7 @@ void npuprof_emit(struct npuprof_session *session, const struct npuprof_rec_even
 /**
  * npuprof_read_bracket() - read the device clock between two readings of the host's
  * @session: session; npuprof_device.lock is held
- * @bracket: filled
+ * @bracket: filled; its device clock is 0 if the device does not answer
  */
 void npuprof_read_bracket(struct npuprof_session *session, struct npuprof_clock *bracket)
 {
@@ -153,8 +153,10 @@ void npuprof_emit_clock(struct npuprof_session *session)
 	struct npuprof_rec_event event;
 
 	npuprof_read_bracket(session, &bracket);
-	npc_event_clock(&event, session->epoch, &bracket);
-	npuprof_emit(session, &event, bracket.device_clock);
+	if (bracket.device_clock) {
+		npc_event_clock(&event, session->epoch, &bracket);
+		npuprof_emit(session, &event, bracket.device_clock);
+	}
 	session->clock_event_ns = ktime_get_ns() + NPUPROF_CLOCK_EVENT_NS;
 	npuprof_tick_at(session, session->clock_event_ns);
 }

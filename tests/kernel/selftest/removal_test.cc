@@ -20,6 +20,15 @@ using namespace conformance;
 
 constexpr const char* kDriver = "/sys/bus/pci/drivers/npuprof_refnpu/";
 
+// The bus takes a dead device away, and finds a new one in its place.
+void Replace(Port& port, unsigned device, const std::string& address) {
+  WriteFile("/sys/bus/pci/devices/" + address + "/remove", "1");
+  ASSERT_TRUE(WaitNode(device, false));
+  ASSERT_EQ(port.Insert(device), 0);
+  ASSERT_EQ(WriteFile("/sys/bus/pci/rescan", "1"), 0);
+  ASSERT_TRUE(WaitNode(device, true));
+}
+
 struct Removal : OnBothPaths {
   // A session with everything, running, and what it was given.
   void Begin(Profiler& profiler) {
@@ -149,12 +158,7 @@ TEST_P(Removal, BySurpriseInMidRun) {
   EXPECT_LT(stats.tasks_started, 1000u);
   EXPECT_LT(stats.tasks_ended, 1000u);
   profiler.Close();
-  // The bus takes the dead device away, and finds a new one in its place.
-  WriteFile("/sys/bus/pci/devices/" + address + "/remove", "1");
-  ASSERT_TRUE(WaitNode(1, false));
-  ASSERT_EQ(port.Insert(1), 0);
-  ASSERT_EQ(WriteFile("/sys/bus/pci/rescan", "1"), 0);
-  ASSERT_TRUE(WaitNode(1, true));
+  ASSERT_NO_FATAL_FAILURE(Replace(port, 1, address));
   Profiler next(1);
   ASSERT_EQ(next.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path())), 1);
   next.Start();
@@ -162,6 +166,73 @@ TEST_P(Removal, BySurpriseInMidRun) {
   ASSERT_TRUE(port.Drain(1));
   next.Stop();
   EXPECT_EQ(next.Head(1), 10u);
+}
+
+// No reading of a clock that a device which had gone made up.
+void ExpectPossibleClocks(Profiler& profiler) {
+  for (const npuprof_rec_event& event : profiler.Read<npuprof_rec_event>(0)) {
+    if (event.kind != NPUPROF_EVENT_CLOCK) continue;
+    EXPECT_NE(event.first, 0u);
+    EXPECT_NE(event.first, ~uint64_t{0});
+  }
+}
+
+bool WaitGone(Profiler& profiler) {
+  pollfd fd{profiler.handle(), 0, 0};
+  for (int k = 0; k < 100 && (fd.revents & POLLHUP) == 0; ++k) poll(&fd, 1, 100);
+  return (fd.revents & POLLHUP) != 0;
+}
+
+// Found by review: the request that noticed first reported the all ones, or the zero, that it had read, as success.
+TEST_P(Removal, BySurpriseIsToldByTheRequestThatTouchesTheDeviceFirst) {
+  const std::string address = PciAddress(1);
+  ASSERT_NE(address, "");
+  Port port;
+  struct Case {
+    const char* name;
+    std::vector<unsigned long> before;
+    unsigned long request;
+  };
+  for (const Case& test :
+       {Case{"START", {}, NPUPROF_IOC_START}, Case{"STOP", {NPUPROF_IOC_START}, NPUPROF_IOC_STOP},
+        Case{"FLUSH", {NPUPROF_IOC_START}, NPUPROF_IOC_FLUSH},
+        Case{"FREEZE", {NPUPROF_IOC_START}, NPUPROF_IOC_FREEZE},
+        Case{"START again", {NPUPROF_IOC_START, NPUPROF_IOC_FREEZE}, NPUPROF_IOC_START},
+        Case{"CLOCK", {NPUPROF_IOC_START}, NPUPROF_IOC_CLOCK}, Case{"CLOCK alone", {}, NPUPROF_IOC_CLOCK}}) {
+    Profiler profiler(1);
+    ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path())), 1);
+    ASSERT_EQ(profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, kSecond, 64, {0x416}, NPUPROF_RING_OVERWRITE)),
+              2);
+    profiler.Map();
+    for (unsigned long request : test.before) ASSERT_EQ(profiler.Control(request), 0) << test.name;
+    ASSERT_EQ(port.Remove(1), 0);
+    npuprof_control control{};
+    npuprof_clock clock{};
+    const int result = test.request == NPUPROF_IOC_CLOCK ? profiler.Call(NPUPROF_IOC_CLOCK, &clock)
+                                                         : profiler.Call(test.request, &control);
+    EXPECT_EQ(result, -ENODEV) << test.name;
+    EXPECT_EQ(control.clock + clock.device_clock + control.straddling, 0u) << test.name;
+    EXPECT_TRUE(WaitGone(profiler)) << test.name;
+    EXPECT_EQ(profiler.Ctrl(1).state, uint32_t{NPUPROF_RING_GONE}) << test.name;
+    ExpectPossibleClocks(profiler);
+    profiler.Close();
+    ASSERT_NO_FATAL_FAILURE(Replace(port, 1, address)) << test.name;
+  }
+}
+
+// The clock bracket of each second may be what notices.
+TEST_P(Removal, BySurpriseWhileNobodyAsksLeavesNoImpossibleClock) {
+  const std::string address = PciAddress(1);
+  ASSERT_NE(address, "");
+  Port port;
+  Profiler profiler(1);
+  ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path())), 1);
+  profiler.Start();
+  ASSERT_EQ(port.Remove(1), 0);
+  EXPECT_TRUE(WaitGone(profiler));
+  ExpectPossibleClocks(profiler);
+  profiler.Close();
+  ASSERT_NO_FATAL_FAILURE(Replace(port, 1, address));
 }
 
 TEST(Removal, OfADeviceThatNobodyUses) {
