@@ -73,6 +73,16 @@ static void npuprof_gone_work(struct work_struct *work)
 }
 
 /**
+ * npuprof_device_count() - how many devices there are
+ *
+ * Return: their number; one that is gone counts for as long as somebody has rings of it.
+ */
+unsigned int npuprof_device_count(void)
+{
+	return atomic_read(&npuprof_devices);
+}
+
+/**
  * npuprof_device_init() - begin with a device
  * @npu: zeroed, embedded in the driver's structure
  * @parent: the hardware

@@ -99,6 +99,7 @@ void npuprof_device_lost(struct npuprof_device *npu);
 void npuprof_device_pause(struct npuprof_device *npu);
 void npuprof_device_resume(struct npuprof_device *npu);
 void npuprof_devices_wait_released(void);
+unsigned int npuprof_device_count(void);
 
 /* N of /dev/npuprof<N>, also once the name is given to another device. */
 static inline unsigned int npuprof_number(const struct npuprof_device *npu)

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "device.h"
 #include "memory.h"
 #include "module.h"
 
@@ -96,8 +97,9 @@ int npuprof_pages_insert(struct vm_area_struct *vma, unsigned long *address,
  * @user: who opened the session
  * @pages: how many pages
  *
- * A user may have npuprof.mlock_kb plus the calling process's RLIMIT_MEMLOCK in all sessions
- * together, and with CAP_IPC_LOCK as much as there is.
+ * A user may have npuprof.mlock_kb for each device plus the calling process's RLIMIT_MEMLOCK in all
+ * sessions together, and with CAP_IPC_LOCK as much as there is. Whoever profiles several devices
+ * needs rings for each.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -106,7 +108,7 @@ int npuprof_memory_charge(struct user_struct *user, unsigned long pages)
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 	unsigned long used = atomic_long_add_return(pages, &user->locked_vm);
 
-	limit += npuprof_mlock_kb >> (PAGE_SHIFT - 10);
+	limit += (unsigned long)(npuprof_mlock_kb >> (PAGE_SHIFT - 10)) * npuprof_device_count();
 	if (used <= limit || capable(CAP_IPC_LOCK))
 		return 0;
 	atomic_long_sub(pages, &user->locked_vm);

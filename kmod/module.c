@@ -17,7 +17,7 @@ MODULE_PARM_DESC(unprivileged,
 unsigned int npuprof_mlock_kb = 32768;
 module_param_named(mlock_kb, npuprof_mlock_kb, uint, 0644);
 MODULE_PARM_DESC(mlock_kb,
-		 "Ring memory in KiB that one user may have in addition to RLIMIT_MEMLOCK (default: 32768)");
+		 "Ring memory in KiB per NPU that one user may have in addition to RLIMIT_MEMLOCK (default: 32768)");
 
 struct class *npuprof_class;
 dev_t npuprof_devt;

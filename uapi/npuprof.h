@@ -296,8 +296,8 @@ struct npuprof_query {
  * Errors: EINVAL (a value outside its range), EOPNOTSUPP (channel, event or mode not available),
  * EBUSY (session was started, or the channel or core is taken), ENOSPC (too many rings, or more events than
  * counters), ENOMEM (max_data_bytes of struct npuprof_query, no memory, or the user's limit on locked memory:
- * RLIMIT_MEMLOCK plus mlock_kb of the module), ERANGE (period too short), EPERM (not privileged, see above),
- * E2BIG (unknown tail not zero).
+ * RLIMIT_MEMLOCK plus mlock_kb of the module for each device), ERANGE (period too short), EPERM (not privileged, see
+ * above), E2BIG (unknown tail not zero).
  */
 struct npuprof_add_ring {
 	__u32 size;

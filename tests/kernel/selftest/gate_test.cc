@@ -204,30 +204,129 @@ TEST_F(Gate, RootOfAUserNamespaceIsNobodyHere) {
   EXPECT_EQ(result, 1);
 }
 
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+// The module's default of mlock_kb, which is per device.
+constexpr uint64_t kGrantedPerDevice = 32 * kMiB;
+// Control, tails and event ring, which each session has.
+constexpr uint64_t kFixed = NPUPROF_MAX_RINGS * (sizeof(npuprof_ring_ctrl) + sizeof(npuprof_ring_tail)) +
+                            1024 * sizeof(npuprof_rec_event);
+
+npuprof_add_ring RingOf(uint16_t core, uint32_t slots) {
+  return SampleRing(NPUPROF_CORE_CUBE, core, 1000 * kMs, slots, {0x416});
+}
+
+uint64_t Bytes(uint32_t slots) {
+  return uint64_t{slots} * sizeof(npuprof_rec_core_sample);
+}
+
+void LimitLockedMemory(rlim_t bytes) {
+  const rlimit limit{bytes, bytes};
+  if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0) _exit(96);
+}
+
+uint64_t Granted() {
+  return kGrantedPerDevice * Backend::Get().devices();
+}
+
 TEST_F(Gate, MemoryOfOneUserIsBoundedOverAllHisSessions) {
   ASSERT_EQ(WriteFile(std::string(kParameters) + "unprivileged", "Y"), 0);
   EXPECT_EQ(InChild([] {
+              LimitLockedMemory(0);
               BecomeNobody();
-              const rlimit none{0, 0};
-              setrlimit(RLIMIT_MEMLOCK, &none);
               Profiler first, second;
-              // 32 MiB are granted, of which this takes 20.
-              npuprof_add_ring ring = SampleRing(NPUPROF_CORE_CUBE, 0, 1000 * kMs, 1u << 17, {0x416});
-              ring.slots = 1u << 17;
-              if (first.Add(ring) != 1) return 1;
-              ring.core = 1;
-              ring.slots = 1u << 17;
-              uint64_t taken = (uint64_t{1} << 17) * sizeof(npuprof_rec_core_sample);
-              while (second.Add(ring) > 0) {
-                taken += uint64_t{ring.slots} * sizeof(npuprof_rec_core_sample);
-                if (++ring.core == 24) return 2;
+              constexpr uint32_t kLarge = 1u << 16, kSmall = 1u << 13;
+              if (first.Add(RingOf(0, kLarge)) != 1) return 1;
+              uint64_t taken = Bytes(kLarge) + 2 * kFixed;
+              uint16_t core = 1;
+              uint32_t slots = kLarge;
+              int result = 0;
+              // Large ones as long as they fit, then small ones, to come close.
+              for (; core < 24; ++core) {
+                result = second.Add(RingOf(core, slots));
+                if (result > 0) {
+                  taken += Bytes(slots);
+                } else if (slots == kLarge) {
+                  slots = kSmall;
+                } else {
+                  break;
+                }
               }
-              if (taken > uint64_t{32} << 20) return 3;
-              if (second.Add(ring) != -ENOMEM) return 4;
+              if (core == 24) return 2;
+              if (result != -ENOMEM) return 3;
+              if (taken > Granted()) return 4;
+              if (taken + Bytes(kSmall) + kPage <= Granted()) return 5;  // refused although there was room
               first.Close();
-              return second.Add(ring) > 0 ? 0 : 5;  // what was closed is there again
+              return second.Add(RingOf(core, kSmall)) > 0 ? 0 : 6;  // what was closed is there again
             }),
             0);
+}
+
+// How much memory in small rings one session gets.
+uint64_t TakeAll(uint64_t enough) {
+  Profiler profiler;
+  constexpr uint32_t kLarge = 1u << 16, kSmall = 1u << 13;
+  uint64_t taken = kFixed;
+  uint32_t slots = kLarge;
+  for (uint16_t core = 0; core < 24 && taken < enough; ++core) {
+    if (profiler.Add(RingOf(core, slots)) > 0)
+      taken += Bytes(slots);
+    else if (slots == kLarge)
+      slots = kSmall;
+    else
+      break;
+  }
+  return taken;
+}
+
+TEST_F(Gate, MemoryGrowsWithTheLimitOnLockedMemory) {
+  ASSERT_EQ(WriteFile(std::string(kParameters) + "unprivileged", "Y"), 0);
+  for (const uint64_t extra : {uint64_t{0}, 16 * kMiB}) {
+    EXPECT_EQ(InChild([extra] {
+                LimitLockedMemory(extra);
+                BecomeNobody();
+                const uint64_t taken = TakeAll(UINT64_MAX);
+                if (taken > Granted() + extra) return 1;
+                return taken + 2 * kMiB > Granted() + extra ? 0 : 2;
+              }),
+              0)
+        << extra;
+  }
+}
+
+TEST_F(Gate, MemoryIsUnboundedForWhoMayLockIt) {
+  EXPECT_EQ(InChild([] {
+              LimitLockedMemory(0);
+              KeepOnly({CAP_PERFMON, CAP_IPC_LOCK});
+              return TakeAll(Granted() + 32 * kMiB) >= Granted() + 32 * kMiB ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(InChild([] {
+              LimitLockedMemory(0);
+              KeepOnly({CAP_PERFMON});
+              return TakeAll(Granted() + 32 * kMiB) <= Granted() ? 0 : 1;
+            }),
+            0);
+}
+
+// Found by review: the limit was one for all devices together, and a second device's session did not fit.
+TEST_F(Gate, AUserMayProfileTwoDevicesWithDefaultSessions) {
+  ASSERT_GE(Backend::Get().devices(), 2u);
+  ASSERT_EQ(chmod("/dev/npuprof1", 0666), 0);
+  ASSERT_EQ(WriteFile(std::string(kParameters) + "unprivileged", "Y"), 0);
+  EXPECT_EQ(
+      InChild([] {
+        LimitLockedMemory(8 * kMiB);  // what a login gets
+        BecomeNobody();
+        Profiler first(0), second(1);
+        constexpr uint32_t kSlots[] = {1u << 18, 1u << 14, 1u << 13};
+        static_assert((kSlots[0] + kSlots[1] + kSlots[2]) * sizeof(npuprof_rec_core_sample) > 26 * kMiB);
+        for (Profiler* profiler : {&first, &second})
+          for (uint16_t core = 0; core < 3; ++core)
+            if (profiler->Add(RingOf(core, kSlots[core])) <= 0) return 1;
+        return 0;
+      }),
+      0);
+  chmod("/dev/npuprof1", 0600);
 }
 
 TEST_F(Gate, AnOwnerIsNamedAsTheCallersNamespaceNumbersIt) {
