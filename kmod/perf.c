@@ -28,7 +28,8 @@
  * @npu: its device, NULL while parked; under npuprof_pmus_lock
  * @cpu: where events live
  * @name: npuprof_<N>
- * @identifier: kind of device, for tools that have tables of events
+ * @chip: generation of its device, or of the last one; under npuprof_pmus_lock like @simulated
+ * @simulated: that device's figures come from a model
  */
 struct npuprof_perf_pmu {
 	struct pmu pmu;
@@ -36,7 +37,8 @@ struct npuprof_perf_pmu {
 	struct npuprof_device *npu;
 	unsigned int cpu;
 	char name[16];
-	char identifier[32];
+	u32 chip;
+	bool simulated;
 };
 
 /*
@@ -57,7 +59,7 @@ static struct npuprof_perf_pmu *npuprof_pmu_of(struct pmu *pmu)
  * npuprof_perf_device() - the device behind a PMU in sysfs
  * @dev: device that perf made for the PMU
  *
- * Return: the device while the PMU is being registered; NULL if it is parked.
+ * Return: the device while files of events are made; NULL if the PMU is parked.
  */
 struct npuprof_device *npuprof_perf_device(struct device *dev)
 {
@@ -96,7 +98,15 @@ static DEVICE_ATTR_RO(cpumask);
 
 static ssize_t identifier_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", npuprof_pmu_of(dev_get_drvdata(dev))->identifier);
+	struct npuprof_perf_pmu *mine = npuprof_pmu_of(dev_get_drvdata(dev));
+	bool simulated;
+	u32 chip;
+
+	spin_lock(&npuprof_pmus_lock);
+	chip = mine->chip;
+	simulated = mine->simulated;
+	spin_unlock(&npuprof_pmus_lock);
+	return sysfs_emit(buf, "npuprof-%u%s\n", chip, simulated ? "-simulated" : "");
 }
 static DEVICE_ATTR_RO(identifier);
 
@@ -231,6 +241,16 @@ static int npuprof_cpu_offline(unsigned int cpu, struct hlist_node *node)
 
 /* --- Devices come and go --- */
 
+/* What sysfs tells of a PMU is that of its device. */
+static void npuprof_pmu_assign(struct npuprof_perf_pmu *mine, struct npuprof_device *npu)
+{
+	spin_lock(&npuprof_pmus_lock);
+	mine->npu = npu;
+	mine->chip = npu->caps.chip;
+	mine->simulated = npu->caps.device_flags & NPUPROF_DEVICE_SIMULATED;
+	spin_unlock(&npuprof_pmus_lock);
+}
+
 static struct npuprof_perf_pmu *npuprof_pmu_create(struct npuprof_device *npu)
 {
 	struct npuprof_perf_pmu *mine = kzalloc(sizeof(*mine), GFP_KERNEL);
@@ -251,7 +271,8 @@ static struct npuprof_perf_pmu *npuprof_pmu_create(struct npuprof_device *npu)
 		.stop = npuprof_perf_stop,
 		.read = npuprof_perf_read,
 	};
-	mine->npu = npu;
+	/* Before it is registered: tools may look at its files at once. */
+	npuprof_pmu_assign(mine, npu);
 	mine->cpu = nr_cpu_ids;
 	snprintf(mine->name, sizeof(mine->name), "npuprof_%u", npuprof_number(npu));
 	/* Also finds a CPU, before anybody can ask for it. */
@@ -293,6 +314,13 @@ int npuprof_perf_prepare(struct npuprof_device *npu)
 	return npu->perf.cores ? 0 : -ENOMEM;
 }
 
+/* A device takes over a PMU that was parked. It may count other events than the one before. */
+static int npuprof_pmu_adopt(struct npuprof_perf_pmu *mine, struct npuprof_device *npu)
+{
+	npuprof_pmu_assign(mine, npu);
+	return sysfs_update_group(&mine->pmu.dev->kobj, &npuprof_perf_events);
+}
+
 /**
  * npuprof_perf_attach() - let perf count on a device
  * @npu: device
@@ -302,21 +330,20 @@ int npuprof_perf_prepare(struct npuprof_device *npu)
 void npuprof_perf_attach(struct npuprof_device *npu)
 {
 	struct npuprof_perf_pmu *mine;
+	int err = 0;
 
 	mutex_lock(&npuprof_pmus_mutex);
 	mine = npuprof_pmus[npuprof_number(npu)];
-	if (!mine)
-		mine = npuprof_pmu_create(npu);
-	if (IS_ERR(mine)) {
-		dev_warn(&npu->dev, "perf cannot count on it: error %ld\n", PTR_ERR(mine));
+	if (mine) {
+		err = npuprof_pmu_adopt(mine, npu);
+		if (err)
+			dev_warn(&npu->dev, "no list of its events for perf: error %d\n", err);
 	} else {
-		spin_lock(&npuprof_pmus_lock);
-		mine->npu = npu;
-		spin_unlock(&npuprof_pmus_lock);
-		snprintf(mine->identifier, sizeof(mine->identifier), "npuprof-%u%s",
-			 npu->caps.chip,
-			 npu->caps.device_flags & NPUPROF_DEVICE_SIMULATED ? "-simulated" : "");
-		npuprof_pmus[npuprof_number(npu)] = mine;
+		mine = npuprof_pmu_create(npu);
+		if (IS_ERR(mine))
+			dev_warn(&npu->dev, "perf cannot count on it: error %ld\n", PTR_ERR(mine));
+		else
+			npuprof_pmus[npuprof_number(npu)] = mine;
 	}
 	mutex_unlock(&npuprof_pmus_mutex);
 }

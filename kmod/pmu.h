@@ -55,7 +55,8 @@ struct npc_core_reading;
  * @counts_per_cycle: fastest that any event of a core may count
  * @core_enable: take a core into use for perf, with all counters at rest and overflows interrupting, or
  *	let go of it. lock, like the next three
- * @counter_set: let a counter count an event from a value on; event 0 is nothing
+ * @counter_set: let a counter count an event from a value on, with no overflow on record; event 0 is
+ *	nothing
  * @counters_read: read some counters of a core (bit k: counter k, NPUPROF_CYCLES: cycles) at one
  *	instant. Returns false if the device is gone
  * @unit_total: running total of an event of a unit, over all its parts. The same

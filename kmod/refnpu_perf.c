@@ -48,6 +48,8 @@ void refnpu_counter_set(struct npuprof_device *npu, unsigned int core, unsigned 
 
 	/* Selecting nothing clears the counter, so that not even a moment of it is counted. */
 	refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_EVENT(counter)), 0);
+	/* The counter may have overflowed since it was read last; that is not the next user's. */
+	refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_OVERFLOW), BIT(counter));
 	if (!event)
 		return;
 	refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_EVENT(counter)), event);

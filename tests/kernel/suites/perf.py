@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: perf.py MODULE TREE: the PMUs npuprof_<N>. What is counted is compared with what the model counted itself."""
 
+import ctypes
 import errno
 import json
+import mmap
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import npu
@@ -52,6 +55,39 @@ def test_sysfs_tells_tools_what_they_need():
     assert read(f"{pmu}/identifier") == "npuprof-5-simulated\n"
     assert read(f"{pmu}/cpumask") == "0\n"
     assert read(f"{pmu}/format/event") == "config:0-15\n" and read(f"{pmu}/format/core_mask") == "config1:0-63\n"
+
+
+def test_the_identifier_is_there_as_soon_as_the_pmu_is():
+    path = f"{PMU.format(0)}/identifier"
+    seen = set()
+    for _ in range(10):
+        subprocess.run(["rmmod", "npuprof"], check=True)
+        loader = threading.Thread(target=npu.load, args=(sys.argv[1],))
+        loader.start()
+        while True:
+            try:
+                with open(path, encoding="utf-8") as f:
+                    seen.add(f.read())
+            except OSError:
+                continue
+            if not loader.is_alive():
+                break
+        loader.join()
+    assert seen == {"npuprof-5-simulated\n"}, seen
+
+
+def test_a_device_that_takes_over_a_pmu_brings_its_own_events():
+    address = os.path.basename(npu.pci(0))
+    events = sorted(os.listdir(f"{PMU.format(0)}/events"))
+    for verb in ("unbind", "bind"):
+        write(f"/sys/bus/pci/drivers/npuprof_refnpu/{verb}", address)
+    wait_for(lambda: os.path.exists("/dev/npuprof0"), "the device to come back")
+    assert sorted(os.listdir(f"{PMU.format(0)}/events")) == events and "aic_cycles" in events
+    assert read(f"{PMU.format(0)}/identifier") == "npuprof-5-simulated\n"
+    with Event("aic_cycles") as event:
+        port.submit(0, CUBE, cycles=1000, blocks=24)
+        port.wait(0)
+        assert event.count() == 24_000
 
 
 def test_perf_stat_counts_what_the_model_counts():
@@ -117,6 +153,43 @@ def test_reads_and_writes_of_the_cache_take_turns():
             assert event.read()[2] == 0, event.read()
 
 
+class Registers:
+    """Those of a device that a driver uses. The kernel of this machine has to allow that (iomem=relaxed)."""
+
+    CORE, OVERFLOW, EVENT, LATCH, COUNTER = 0x20000, 0xc, 0x10, 0x30, 0x40
+
+    def __init__(self, device):
+        fd = os.open(f"{npu.pci(device)}/resource0", os.O_RDWR | os.O_SYNC)
+        try:
+            self.map = mmap.mmap(fd, os.fstat(fd).st_size)
+        except OSError as why:
+            raise npu.Skip(f"this kernel maps no registers that a driver uses ({why})") from why
+        finally:
+            os.close(fd)
+
+    def cell(self, offset):
+        return ctypes.c_uint32.from_buffer(self.map, self.CORE + offset)
+
+
+def test_an_overflow_that_nobody_read_is_not_the_next_events():
+    registers = Registers(0)
+    with Event("aic_cycles", mask=1):      # keeps core 0 in use
+        with Event(core_event(1, ALL_CYCLES), mask=1):
+            pass
+        # The counter passes its range after it was read for the last time.
+        registers.cell(Registers.EVENT).value = ALL_CYCLES
+        registers.cell(Registers.COUNTER).value = 2**32 - 10
+        port.submit(0, CUBE, cycles=1000)
+        port.wait(0)
+        registers.cell(Registers.EVENT).value = 0
+        registers.cell(Registers.LATCH).value = 1
+        assert registers.cell(Registers.OVERFLOW).value & 1, "the flag is not there"
+        with Event(core_event(1, ALL_CYCLES), mask=1) as event:
+            port.submit(0, CUBE, cycles=1000)
+            port.wait(0)
+            assert event.count() == 1000, event.count()
+
+
 def test_more_events_than_counters_take_turns():
     names = [n for n in sorted(os.listdir(f"{PMU.format(0)}/events")) if n.startswith("aic_") and n != "aic_cycles"][:20]
     events = [Event(name) for name in names]
@@ -156,6 +229,28 @@ def test_a_session_and_perf_share_cores_without_evicting_each_other():
             assert event.count() == 100_000
     with Session(0) as session:
         session.add(npu.CORE_SAMPLE, core=2, kind=npu.CORE_CUBE, period_ns=10**8, events=[0x9])
+
+
+def test_who_may_count_is_perfs_rule():
+    knob = "/proc/sys/kernel/perf_event_paranoid"
+    before = read(knob)
+
+    def as_nobody():
+        """errno of an event on the whole device, asked for by somebody without privileges."""
+        child = os.fork()
+        if child == 0:
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+            os._exit(refused(Event, "aic_cycles"))
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    try:
+        for paranoid, answer in (("2", errno.EACCES), ("1", errno.EACCES), ("0", 0)):
+            write(knob, paranoid)
+            assert as_nobody() == answer, (paranoid, as_nobody())
+    finally:
+        write(knob, before)
 
 
 def test_what_cannot_be_counted_is_refused():
