@@ -28,6 +28,12 @@ static bool npuprof_may_profile(const struct file *file)
 	       file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN);
 }
 
+/* Rings are read and their tails written, so half a file is of no use to whoever wants them. */
+static bool npuprof_may_hold_rings(const struct file *file)
+{
+	return (file->f_mode & FMODE_READ) && (file->f_mode & FMODE_WRITE);
+}
+
 static int npuprof_open(struct inode *inode, struct file *file)
 {
 	struct npuprof_device *npu = container_of(inode->i_cdev, struct npuprof_device, cdev);
@@ -158,6 +164,16 @@ static int npuprof_serve(struct npuprof_session *session, unsigned long number,
 	}
 }
 
+/*
+ * Requests that read or write registers. STATS does for sessions that count, and those keep the
+ * device powered themselves.
+ */
+static bool npuprof_needs_power(unsigned long number)
+{
+	return number != NPUPROF_IOC_QUERY && number != NPUPROF_IOC_ADD_RING &&
+	       number != NPUPROF_IOC_STATS;
+}
+
 /* Serves a request with the device powered, and with the mutex held for most of the time. */
 static int npuprof_serve_powered(struct npuprof_session *session, unsigned long number,
 				 union npuprof_any *any)
@@ -166,12 +182,13 @@ static int npuprof_serve_powered(struct npuprof_session *session, unsigned long 
 	bool powered = false;
 	int err;
 
-	if (number != NPUPROF_IOC_QUERY && !READ_ONCE(npu->gone)) {
+	if (npuprof_needs_power(number) && !READ_ONCE(npu->gone)) {
 		/* Before any lock: resuming takes them. */
 		err = pm_runtime_resume_and_get(npu->dev.parent);
 		powered = !err;
+		/* EACCES: the system sleeps, or the driver leaves; what follows tells which. */
 		if (err && !READ_ONCE(npu->gone) && err != -EACCES)
-			return err;
+			return -EIO;
 	}
 	mutex_lock(&npu->mutex);
 	err = npuprof_serve(session, number, any);
@@ -207,10 +224,14 @@ static long npuprof_ioctl(struct file *file, unsigned int request, unsigned long
 	err = npc_copy_in(&any, copy, size, &sizes);
 	if (err)
 		goto out;
-	err = -EPERM;
-	if ((number == NPUPROF_IOC_ADD_RING || number == NPUPROF_IOC_START) &&
-	    !npuprof_may_profile(file))
-		goto out;
+	if (number == NPUPROF_IOC_ADD_RING || number == NPUPROF_IOC_START) {
+		err = -EBADF;
+		if (!npuprof_may_hold_rings(file))
+			goto out;
+		err = -EPERM;
+		if (!npuprof_may_profile(file))
+			goto out;
+	}
 	err = npuprof_serve_powered(session, number, &any);
 	/* Some refusals say more than their number: who is in the way, which period would do. */
 	if (err && !(number == NPUPROF_IOC_ADD_RING && (err == -EBUSY || err == -ERANGE)))
@@ -262,7 +283,8 @@ static int npuprof_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (!npuprof_may_profile(file))
 		return -EPERM;
-	if (!(vma->vm_flags & VM_SHARED))
+	/* Not VM_SHARED, which a shared mapping of a file that is not open for writing lacks. */
+	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	if ((vma->vm_flags & VM_EXEC) || (!tails && (vma->vm_flags & VM_WRITE)))
 		return -EACCES;

@@ -45,6 +45,9 @@
  * CAP_SYS_ADMIN) of whoever opened the file, unless the module is loaded with unprivileged=1, when opening the node
  * is enough; else EPERM. QUERY, STATS and CLOCK need nothing.
  *
+ * ADD_RING and START also need a file that is open for reading and writing (O_RDWR), because the tails of rings are
+ * written; else EBADF. A file that is open for reading alone may ask, and map control, tails and data read-only.
+ *
  * The session belongs to the process that opened the file. When that process has closed its last descriptor of
  * it, or has ended, the hardware is released even if a child still holds one; requests then fail with EBADF.
  *
@@ -53,6 +56,21 @@
  * A device that went away leaves its rings in state NPUPROF_RING_GONE with one epoch event of cause
  * NPUPROF_LOSS_REMOVED; poll() reports POLLHUP and POLLERR, requests but STATS fail with ENODEV. While a device
  * is being reset or is suspended requests that need it fail with EAGAIN.
+ *
+ * Errors
+ * ------
+ * Those of single requests are told with their structures. Besides, each request can fail with
+ *
+ *	ENOTTY	it is none of these
+ *	EFAULT	the structure cannot be read or written
+ *	EINVAL	its size is below the shortest there ever was, or a flag, a reserved field or a value is not allowed
+ *	E2BIG	it is longer than known, and the rest not zero
+ *	ENOMEM	there is no memory for a copy of it
+ *	EBADF	the session has ended, see above; the file is not open for what the request needs
+ *	ENODEV	the device is gone, or goes during the request; not STATS
+ *	EIO	the device cannot be given power, or does not do what it is told; not QUERY, ADD_RING and STATS
+ *
+ * A request that fails returns nothing in its structure, except where told.
  *
  * Every structure starts with its size and with flags. A caller built against an older, shorter structure
  * is served; a longer one is accepted if the part unknown to the callee is zero, else E2BIG. Reserved
@@ -224,6 +242,8 @@ struct npuprof_ring_tail {
  * @aicpu_cores: returned: number of AI CPU cores
  * @name: returned: NUL-terminated device name
  * @reserved: zero
+ *
+ * Errors: those of all requests alone.
  */
 struct npuprof_query {
 	__u32 size;
@@ -345,6 +365,16 @@ struct npuprof_add_ring {
  * so that after it head is final. A signal interrupts that wait (EINTR, or the call is restarted): the window
  * stays closed, and the next STOP goes on waiting until the moment the first would have. FREEZE makes
  * overwrite rings readable and is undone by START. FLUSH publishes what the device buffers without stopping.
+ *
+ * Errors, besides those of all requests:
+ *
+ *	START	EPERM (not privileged, see above), EBUSY (the session runs or is being stopped; or all queues of
+ *		the device are taken, and a ring asks for one or is too fast for registers), EINVAL (it was
+ *		stopped), ENOMEM, EIO (the device refuses; the session is as before), EAGAIN (the device is
+ *		suspended or being reset)
+ *	STOP	EINVAL (it does not run), EBUSY (another thread waits in STOP), EINTR (a signal came, see above), EAGAIN
+ *	FREEZE	EINVAL (it does not run, or has no ring in overwrite mode), EBUSY (it is being stopped), EAGAIN
+ *	FLUSH	EINVAL (it does not run), EBUSY (it is being stopped), EAGAIN
  */
 struct npuprof_control {
 	__u32 size;
@@ -370,6 +400,8 @@ struct npuprof_control {
  * @tasks_started: returned: tasks the device started since the session started
  * @tasks_ended: returned: tasks the device ended since the session started
  * @reserved: zero
+ *
+ * Works without a device, too, and then tells what was last known. Errors: those of all requests but ENODEV and EIO.
  */
 struct npuprof_stats {
 	__u32 size;
@@ -393,6 +425,8 @@ struct npuprof_stats {
  * @device_clock: returned: device clock in ticks of npuprof_query.clock_hz
  * @host_after_ns: returned: CLOCK_MONOTONIC_RAW just after
  * @reserved: zero
+ *
+ * Errors, besides those of all requests: EAGAIN (the device is suspended or being reset).
  */
 struct npuprof_clock {
 	__u32 size;

@@ -67,9 +67,10 @@ Words Explain(unsigned long request, const void* argument, int error) {
     case EAGAIN:
       return {"the device is suspended or being reset", "try again", ""};
     case EBADF:
-      return {"the process that opened it has closed it", "open it anew", ""};
+      return {"the process that opened it has closed it, or opened it for less than reading and writing",
+              "open it anew", ""};
     case EIO:
-      return {"the device does not do what its registers were told", "reset it", ""};
+      return {"the device cannot be woken, or does not do what its registers were told", "reset it", ""};
     case EACCES:
       return {"only the tails may be mapped for writing", "", ""};
     case EOWNERDEAD:

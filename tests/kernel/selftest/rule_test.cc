@@ -307,6 +307,75 @@ TEST(Rule, EverySessionsMemoryComesBack) {
   }
 }
 
+// Found by review: a shared mapping of a file that is not open for writing was taken for a private one.
+TEST(Rule, AFileOpenForReadingMayLookAndNoMore) {
+  const int fd = open("/dev/npuprof0", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  Backend& backend = Backend::Get();
+  npuprof_query query{};
+  query.size = sizeof query;
+  EXPECT_EQ(backend.Ioctl(fd, NPUPROF_IOC_QUERY, &query), 0);
+  npuprof_stats stats{};
+  stats.size = sizeof stats;
+  EXPECT_EQ(backend.Ioctl(fd, NPUPROF_IOC_STATS, &stats), 0);
+  npuprof_clock clock{};
+  clock.size = sizeof clock;
+  EXPECT_EQ(backend.Ioctl(fd, NPUPROF_IOC_CLOCK, &clock), 0);
+  // Rings that nobody can move the tails of would only fill.
+  npuprof_add_ring add = DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64);
+  EXPECT_EQ(backend.Ioctl(fd, NPUPROF_IOC_ADD_RING, &add), -EBADF);
+  npuprof_control control{};
+  control.size = sizeof control;
+  EXPECT_EQ(backend.Ioctl(fd, NPUPROF_IOC_START, &control), -EBADF);
+  void* address = nullptr;
+  ASSERT_EQ(backend.Map(fd, NPUPROF_MMAP_CONTROL, kPage, PROT_READ, &address), 0);
+  EXPECT_EQ(static_cast<const npuprof_ring_ctrl*>(address)->record_size, sizeof(npuprof_rec_event));
+  EXPECT_NE(mprotect(address, kPage, PROT_READ | PROT_WRITE), 0);
+  munmap(address, kPage);
+  EXPECT_EQ(backend.Map(fd, NPUPROF_MMAP_TAILS, kPage, PROT_READ | PROT_WRITE, &address), -EACCES);
+  ASSERT_EQ(backend.Map(fd, NPUPROF_MMAP_TAILS, kPage, PROT_READ, &address), 0);
+  EXPECT_NE(mprotect(address, kPage, PROT_READ | PROT_WRITE), 0);
+  munmap(address, kPage);
+  EXPECT_EQ(mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE, fd, static_cast<off_t>(NPUPROF_MMAP_CONTROL)),
+            MAP_FAILED);
+  EXPECT_EQ(errno, EINVAL);
+  close(fd);
+}
+
+TEST(Rule, AFileOpenForWritingAloneHoldsNoRings) {
+  const int fd = open("/dev/npuprof0", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  npuprof_add_ring add = DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64);
+  EXPECT_EQ(Backend::Get().Ioctl(fd, NPUPROF_IOC_ADD_RING, &add), -EBADF);
+  close(fd);
+}
+
+// Requests that touch no register are served without waking the device, and so cannot fail with its power.
+TEST(Rule, AddingRingsAndAskingForStatisticsWakesNoDevice) {
+  const std::string power = "/sys/bus/pci/devices/" + PciAddress(0) + "/power/";
+  const std::string before = ReadFile(power + "control");
+  Profiler profiler;
+  ASSERT_EQ(WriteFile(power + "control", "auto"), 0);
+  const auto wait_asleep = [&] {
+    for (int k = 0; k < 500 && ReadFile(power + "runtime_status") != "suspended"; ++k) usleep(10'000);
+    return ReadFile(power + "runtime_status");
+  };
+  const auto awake = [&] { return std::stoull(ReadFile(power + "runtime_active_time")); };
+  EXPECT_EQ(wait_asleep(), "suspended");
+  const uint64_t slept = awake();
+  EXPECT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 1);
+  profiler.Stats();
+  profiler.Query();
+  EXPECT_EQ(wait_asleep(), "suspended");
+  EXPECT_EQ(awake(), slept);
+  // What does touch one shows that the file tells: coming out of D3 takes its time.
+  npuprof_clock clock{};
+  EXPECT_EQ(profiler.Call(NPUPROF_IOC_CLOCK, &clock), 0);
+  EXPECT_EQ(wait_asleep(), "suspended");
+  EXPECT_GT(awake(), slept);
+  EXPECT_EQ(WriteFile(power + "control", before), 0);
+}
+
 TEST(Rule, AskingIsOpenToAllStatesAndChangesNone) {
   Profiler profiler;
   profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64));
