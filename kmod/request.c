@@ -357,7 +357,9 @@ static int npuprof_await_tasks(struct npuprof_session *session)
 		mutex_unlock(&npu->mutex);
 		woken = wait_event_interruptible_timeout(session->wait,
 							 READ_ONCE(session->drained) ||
-							 READ_ONCE(npu->gone),
+							 READ_ONCE(npu->gone) ||
+							 READ_ONCE(session->state) !=
+								 NPUPROF_SESSION_STOPPING,
 							 nsecs_to_jiffies(left) + 1);
 		mutex_lock(&npu->mutex);
 		if (woken < 0) {

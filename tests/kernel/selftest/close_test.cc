@@ -10,8 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <functional>
 #include <thread>
 
@@ -217,25 +220,77 @@ TEST(Close, ByTheLastOfThoseWhoShareTheTableEndsTheSessionOfADeadOwner) {
   close(told[1]);
 }
 
-TEST(Close, WhileAnotherThreadPolls) {
-  for (int round = 0; round < Rounds(50); ++round) {
-    const pid_t child = fork();
-    if (child == 0) {
-      Profiler profiler;
-      if (ClaimAll(profiler, 0) != 0) _exit(1);
-      profiler.Start();
-      // Dies with one thread in poll() and one in STOP.
-      if (fork() == 0) {
-        pollfd fd{profiler.handle(), 0, 0};
-        poll(&fd, 1, 50);
-        _exit(0);
-      }
-      usleep(static_cast<useconds_t>(round * 100));
-      _exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << round;
+// One thread in poll(), one that waits in STOP for a task that does not end.
+struct Waiters {
+  Waiters(Port& port, Profiler& profiler, uint64_t task_ms) {
+    const uint64_t before = port.Totals().started;
+    port.SubmitLong(task_ms);
+    EXPECT_TRUE(port.WaitStarted(before + 1));
+    const int fd = profiler.handle();
+    poller = std::thread([this, fd] {
+      pollfd waiting{fd, 0, 0};
+      ++begun;
+      if (poll(&waiting, 1, 60'000) == 1) events = waiting.revents;
+    });
+    stopper = std::thread([this, fd] {
+      npuprof_control control{};
+      control.size = sizeof control;
+      control.flags = NPUPROF_STOP_WAIT;
+      control.timeout_ns = 60 * kSecond;
+      ++begun;
+      result = Backend::Get().Ioctl(fd, NPUPROF_IOC_STOP, &control);
+      returned = std::chrono::steady_clock::now();
+    });
+    while (begun < 2) std::this_thread::yield();
+  }
+
+  std::atomic<int> begun{0}, events{0}, result{1};
+  std::chrono::steady_clock::time_point returned;
+  std::thread poller, stopper;
+};
+
+TEST(Close, WhileOneThreadPollsAndAnotherWaitsInStopEndsBoth) {
+  Port port;
+  std::vector<double> times;
+  for (int round = 0; round < 11; ++round) {
+    Profiler profiler;
+    ASSERT_EQ(ClaimAll(profiler, 0), 0);
+    profiler.Start();
+    Waiters waiters(port, profiler, 500);
+    usleep(static_cast<useconds_t>(5000 + round * 100));
+    const auto closed = std::chrono::steady_clock::now();
+    profiler.Close();
+    waiters.stopper.join();
+    waiters.poller.join();
+    EXPECT_EQ(waiters.result, -EBADF) << round;
+    // It may find that its number is no file any more.
+    EXPECT_TRUE(waiters.events & (POLLHUP | POLLNVAL)) << round;
+    times.push_back(std::chrono::duration<double, std::milli>(waiters.returned - closed).count());
+    Profiler next;
+    EXPECT_EQ(ClaimAll(next, 0), 0) << round;
+    ASSERT_TRUE(port.Drain());
+  }
+  std::sort(times.begin(), times.end());
+  // Whoever waits in STOP looks every 100 ms by itself; closing must not leave it to that.
+  std::printf("STOP returns %.1f ms after close (%.1f to %.1f)\n", times[5], times.front(), times.back());
+  EXPECT_LT(times[5], 50 * Patience());
+}
+
+TEST(Close, ByDyingWhileOneThreadPollsAndAnotherWaitsInStopGivesEverythingBack) {
+  for (int round = 0; round < std::max(3, Rounds(20)); ++round) {
+    EXPECT_EQ(InChild([round] {
+                Port port;
+                Profiler profiler;
+                if (ClaimAll(profiler, 0) != 0) return 1;
+                profiler.Start();
+                auto* waiters = new Waiters(port, profiler, 100);
+                usleep(static_cast<useconds_t>(round * 500));
+                _exit(waiters->begun == 2 ? 0 : 2);
+              }),
+              0)
+        << round;
+    Profiler next;
+    EXPECT_EQ(ClaimAll(next, 0), 0) << round;
   }
 }
 
