@@ -84,6 +84,16 @@ static int refnpu_arm_ring(struct refnpu *refnpu, struct npuprof_ring *ring)
 	return 0;
 }
 
+/*
+ * Whether a ring for which the device has no queue left goes over registers. Those that are sampled
+ * do only if the CPU was granted the time, and then they never wanted a queue.
+ */
+static bool refnpu_may_go_over_registers(const struct npuprof_ring *ring)
+{
+	return ring->device_path && !(ring->config.flags & NPUPROF_RING_DEVICE_PATH) &&
+	       !npc_channel_sampled(ring->config.channel);
+}
+
 static int refnpu_arm(struct npuprof_session *session, bool registers_only)
 {
 	struct refnpu *refnpu = to_refnpu(session->npu);
@@ -96,6 +106,10 @@ static int refnpu_arm(struct npuprof_session *session, bool registers_only)
 		ring = session->rings[i];
 		ring->device_path = !registers_only && refnpu_wants_device_path(ring);
 		err = refnpu_arm_ring(refnpu, ring);
+		if (err == -EBUSY && refnpu_may_go_over_registers(ring)) {
+			ring->device_path = false;
+			err = refnpu_arm_ring(refnpu, ring);
+		}
 		if (err)
 			return err;
 	}
@@ -261,8 +275,6 @@ static void refnpu_disarm(struct npuprof_session *session)
 
 static u64 refnpu_clock(struct npuprof_session *session)
 {
-	u64 clock = refnpu_read64(to_refnpu(session->npu), &session->account, REFNPU_CLOCK);
-
 	lockdep_assert_held(&session->npu->lock);
 	return refnpu_ask64(to_refnpu(session->npu), &session->account, REFNPU_CLOCK);
 }
