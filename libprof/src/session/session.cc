@@ -83,6 +83,7 @@ class Session::ManifestWriter final : public drain::Source {
     Status status = trace::WriteManifest(session_.directory_, session_.Describe());
     if (DiskIsFull(status)) {
       // There is room that was kept for the end; the end still needs it.
+      std::lock_guard<std::mutex> lock(session_.reserve_mutex_);
       session_.reserve_.Release();
       status = trace::WriteManifest(session_.directory_, session_.Describe());
       static_cast<void>(session_.reserve_.Take(session_.directory_.own(), kReserveBytes));
@@ -144,7 +145,7 @@ Result Session::Begin(const Request& request) {
   }
   collection_->KeepWithin(directory_.path(), storage_limit_);
   collection_->storage()->OnDiskFull([this] {
-    std::lock_guard<std::mutex> lock(names_reserve_mutex_);
+    std::lock_guard<std::mutex> lock(reserve_mutex_);
     names_reserve_.Release();
   });
   const uint32_t epoch = host::QueueSet::Process().Open(host_ring_bytes_ / host::Segment::kBytes);
@@ -344,9 +345,9 @@ Result Session::Stop() {
   const Status finished = collection_->Finish(kFinishPatience);
   check(finished);
   finished_ = true;
-  reserve_.Release();
   {
-    std::lock_guard<std::mutex> lock(names_reserve_mutex_);
+    std::lock_guard<std::mutex> lock(reserve_mutex_);
+    reserve_.Release();
     names_reserve_.Release();
   }
   // After a timeout the drain thread may still be at it.

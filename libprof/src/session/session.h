@@ -104,10 +104,9 @@ class Session {
   Keeping keeping_;
   trace::ProfDirectory directory_;
   trace::DirectoryLock lock_;
-  trace::SpaceReserve reserve_;  // for the end of the run
-  std::mutex names_reserve_mutex_;
-  trace::SpaceReserve
-      names_reserve_;  // for dictionaries, once the disk is full; the drain thread gives it back
+  // Room for the end of the run, and for dictionaries once the disk is full; the drain thread gives it back then.
+  std::mutex reserve_mutex_;
+  trace::SpaceReserve reserve_, names_reserve_;
   trace::HostFacts host_;
   std::string command_line_, runtime_;
   trace::Instant begin_;
