@@ -145,7 +145,8 @@ class ClockStep(FaultTest):
         for step in (10, -10):
             with self.subTest(step):
                 model, profile = self.workload(
-                    self.fresh(f"step{step}"), "tasks=60000", *WORK, CLOCK_REALTIME_STEP=f"700:{step}",
+                    self.fresh(f"step{step}"), "tasks=12000", "single=1", "sync=20", "cycles=180000",
+                    CLOCK_REALTIME_STEP=f"700:{step}",
                     LD_PRELOAD=os.path.join(CLIENTS, "libclock_step.so"))
                 self.assert_whole(model, profile)
                 window = profile.manifest["window"]

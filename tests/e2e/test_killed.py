@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from harness import CLIENTS, DRAIN_PATHS, NPUPROF, ClientTest, Profile, direct_refused, environment, uring_refused
 
 # More by hand: NPUPROF_TEST_KILLS=100 python3 -m unittest test_killed
-KILLS = int(os.environ.get("NPUPROF_TEST_KILLS", "24"))
+KILLS = int(os.environ.get("NPUPROF_TEST_KILLS", "18"))
 TOGETHER = 12
 
 

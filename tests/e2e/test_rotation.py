@@ -19,7 +19,7 @@ class Rotation(ClientTest):
 
     def rotated(self, name, *arguments, **env):
         directory = self.fresh(name)
-        done = self.run_client("workload", directory, "single=1", "sync=20", "cycles=10000", *arguments, **env)
+        done = self.run_client("workload", directory, "single=1", "sync=20", "cycles=90000", *arguments, **env)
         profiles = [Profile(path) for path in sorted(glob.glob(os.path.join(directory, "PROF_*")))]
         return json.loads(done.stdout)["devices"], profiles
 
@@ -56,7 +56,7 @@ class Rotation(ClientTest):
         return gaps
 
     def test_by_time(self):
-        model, profiles = self.rotated("time", "tasks=120000", NPUPROF_ROTATE_SECONDS=1)
+        model, profiles = self.rotated("time", "tasks=45000", NPUPROF_ROTATE_SECONDS=1)
         self.assertGreaterEqual(len(profiles), 2)
         self.assert_chained(profiles)
         kept = self.assert_each_stands_alone(profiles)
@@ -69,8 +69,8 @@ class Rotation(ClientTest):
     def test_by_size_with_a_file_and_a_count(self):
         config = os.path.join(self.dir, "npuprof.conf")
         with open(config, "w", encoding="utf-8") as f:
-            f.write("rotate_mb = 6\nkeep_count = 3\n")
-        _, profiles = self.rotated("size", "tasks=90000", NPUPROF_CONFIG=config)
+            f.write("rotate_mb = 2\nkeep_count = 3\n")
+        _, profiles = self.rotated("size", "tasks=36000", NPUPROF_CONFIG=config)
         self.assertLessEqual(len(profiles), 4, "a directory may have been begun after the last look")
         self.assertGreaterEqual(len(profiles), 2)
         index = [int(os.path.basename(p.path).split("_")[1]) for p in profiles]

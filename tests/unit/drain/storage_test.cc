@@ -170,6 +170,8 @@ void LimitHolds(const std::string& root, Collection& collection,
   }
   EXPECT_GE(accepted, produced);
   EXPECT_EQ(kept + aged, accepted);
+  testing::Test::RecordProperty("most_bytes", std::to_string(watcher.most()));
+  testing::Test::RecordProperty("looks", std::to_string(watcher.looks()));
   EXPECT_LE(watcher.most(), limit);
   EXPECT_GT(watcher.looks(), 50u) << "the watcher hardly looked";
   EXPECT_GT(kept, limit / 2) << "far more was removed than the limit asks for";
