@@ -189,6 +189,8 @@ void npuprof_device_put(struct npuprof_device *npu)
 {
 	/* A device that went missing before it was added. */
 	cancel_work_sync(&npu->gone_work);
+	/* One that was never added has a number all the same; others may hold the structure for long. */
+	npuprof_free_id(npu);
 	put_device(&npu->dev);
 }
 

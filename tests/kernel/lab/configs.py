@@ -18,7 +18,7 @@ ICOUNT = ["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-smp",
 FULL = [
     ["load", "conformance", "rules", "gates"],
     ["load", "life", "storms", "random"],
-    ["load", "removal", "power"],
+    ["load", "removal", "power", "faults"],
 ]
 
 CONFIGS = {
