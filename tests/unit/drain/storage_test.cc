@@ -147,13 +147,16 @@ INSTANTIATE_TEST_SUITE_P(All, StorageTest,
                                          Options::Choice::kPwritev),
                          [](const auto& param) { return PathLabel(param.param); });
 
-void LimitHolds(const std::string& root, Collection& collection,
+void LimitHolds(const std::string& root, Drain& drain, Collection& collection,
                 const std::vector<std::shared_ptr<trace::RecordFile>>& files, uint64_t limit,
                 uint64_t produced) {
   size_t per_round = 0;
   constexpr size_t kBite = 4096;
   for (const auto& file : files) per_round += file->spec().record_size * kBite;
   auto producer = std::make_shared<Producer>(files, produced / per_round + 1, kBite);
+  // While somebody watches, the thread and its ring stay: ThreadSanitizer does not see that a ring is closed, and takes the
+  // next use of its descriptor for a race.
+  auto lasting = drain.Open(Options{}, nullptr, nullptr);
   Watcher watcher(root);
   collection.Add(producer);
   ASSERT_TRUE(Eventually([&] { return producer->rounds_done > produced / per_round; }, seconds(200)));
@@ -180,7 +183,7 @@ void LimitHolds(const std::string& root, Collection& collection,
 
 TEST_P(StorageTest, LimitOfTwentyHoldsWhileTwoHundredMegabytesAreProduced) {
   auto collection = Open(20 * kMb);
-  LimitHolds(dir_.path(), *collection,
+  LimitHolds(dir_.path(), drain_, *collection,
              {MakeFile(*collection, Device(), "stars_soc.data.0", 64),
               MakeFile(*collection, Device(), "ffts_profile.data.0", 128),
               MakeFile(*collection, Host(), "aging.api_event.data", 40)},
@@ -228,6 +231,7 @@ TEST_P(StorageTest, DataThatNeverAgesEndsTheCollectionWithOneMessage) {
   auto other = MakeFile(*collection, Host(), "aging.api_event.data", 40);
   auto producer =
       std::make_shared<Producer>(std::vector<std::shared_ptr<trace::RecordFile>>{fixed, other}, 300, 4096);
+  auto lasting = drain_.Open(Options{}, nullptr, nullptr);  // as in LimitHolds()
   Watcher watcher(dir_.path());
   collection->Add(producer);
   ASSERT_TRUE(Eventually([&] { return producer->rounds_done == 300; }));
@@ -309,6 +313,9 @@ TEST_P(StorageTest, ListOfSlicesTellsTheSumOfEachAndWhichWereRemoved) {
 
 // The case that the limit is for, at the full rate of this machine.
 TEST(StorageLimit, TwoHundredMegabytesHoldWhileTwoGigabytesAreProduced) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "a sanitizer makes this minutes; the smaller limits are tested with it";
+#endif
   TempDir dir(NPUPROF_TEST_DISK);
   for (const char* part : {"/host/data", "/device_0/data", "/npuprof"})
     std::filesystem::create_directories(dir.path() + part);
@@ -317,7 +324,7 @@ TEST(StorageLimit, TwoHundredMegabytesHoldWhileTwoGigabytesAreProduced) {
   auto collection = drain.Open(Options{}, messages.Handler(), nullptr);
   collection->KeepWithin(dir.path(), 200 * kMb);
   const std::string device = dir.path() + "/device_0/data", host = dir.path() + "/host/data";
-  LimitHolds(dir.path(), *collection,
+  LimitHolds(dir.path(), drain, *collection,
              {MakeFile(*collection, device, "stars_soc.data.0", 64),
               MakeFile(*collection, device, "ffts_profile.data.0", 128),
               MakeFile(*collection, host, "aging.compact.task_track", 64),
