@@ -56,6 +56,7 @@ static void npuprof_show_ring(struct seq_file *m, const struct npuprof_ring *rin
 		[NPUPROF_LOSS_THROTTLED] = "throttled",
 		[NPUPROF_LOSS_RESET] = "reset",
 		[NPUPROF_LOSS_REMOVED] = "removed",
+		[NPUPROF_LOSS_UNKNOWN] = "unknown",
 	};
 	const struct npc_ring *producer = &ring->producer;
 	struct npuprof_ring_figures now;

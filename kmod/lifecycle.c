@@ -29,6 +29,45 @@ static void npuprof_drop_power(struct npuprof_session *session)
 	session->powered = false;
 }
 
+/* The last records of a session whose device is still there, or what is known of them. */
+static void npuprof_settle(struct npuprof_session *session)
+{
+	struct npuprof_device *npu = session->npu;
+
+	lockdep_assert_held(&npu->mutex);
+	npu->ops->publish(session, true);
+	npu->ops->task_counts(session);
+}
+
+static void npuprof_cut(struct npuprof_session *session, enum npuprof_loss_cause cause)
+{
+	if (session->npu->ops->cut)
+		session->npu->ops->cut(session, cause);
+}
+
+/* Ends the window of a running session. While the device is away there is none. */
+static void npuprof_shut(struct npuprof_session *session)
+{
+	if (session->paused)
+		session->stop.clock = session->last_clock;
+	else
+		session->npu->ops->close(session, &session->stop);
+}
+
+/* Nothing comes any more: gaps are known in full, states final, whoever waits is told. */
+static void npuprof_finish(struct npuprof_session *session, enum npuprof_session_state state,
+			   u32 ring_state)
+{
+	lockdep_assert_held(&session->npu->lock);
+	npuprof_close_gaps(session);
+	session->state = state;
+	session->clock_event_ns = NPC_TIME_NEVER;
+	session->latency_ns = NPC_TIME_NEVER;
+	npuprof_set_ring_states(session, ring_state);
+	npuprof_wake_reader(session);
+	npuprof_send_wakeup(session);
+}
+
 /**
  * npuprof_session_release() - give back all hardware; the process that opened the file is done
  * with it
@@ -37,14 +76,17 @@ static void npuprof_drop_power(struct npuprof_session *session)
 void npuprof_session_release(struct npuprof_session *session)
 {
 	struct npuprof_device *npu = session->npu;
+	bool active = false;
 	unsigned long flags;
 
 	mutex_lock(&npu->mutex);
 	if (npuprof_session_active(session) && !npu->gone) {
+		active = true;
 		npuprof_timers_stop(session);
+		if (session->state == NPUPROF_SESSION_RUNNING)
+			npuprof_shut(session);
 		if (!session->paused) {
-			npu->ops->close(session, &session->stop);
-			npu->ops->publish(session, true);
+			npuprof_settle(session);
 			npu->ops->disarm(session);
 		}
 		npuprof_drop_power(session);
@@ -53,12 +95,11 @@ void npuprof_session_release(struct npuprof_session *session)
 	session->load = 0;
 	flags = npuprof_lock(npu);
 	npuprof_forget_claims(session);
-	if (session->state != NPUPROF_SESSION_CLOSED && !npu->gone)
-		npuprof_set_ring_states(session, NPUPROF_RING_STOPPED);
-	session->state = NPUPROF_SESSION_CLOSED;
-	session->wake = true;
-	npuprof_send_wakeup(session);
+	npuprof_finish(session, NPUPROF_SESSION_CLOSED,
+		       npu->gone ? NPUPROF_RING_GONE : NPUPROF_RING_STOPPED);
 	npuprof_unlock(npu, flags);
+	if (active)
+		trace_npuprof_stop(session, session->stop.clock, session->straddling);
 	mutex_unlock(&npu->mutex);
 }
 
@@ -70,12 +111,7 @@ static void npuprof_end_of_device(struct npuprof_session *session)
 	npc_event_epoch(&event, ++session->epoch, NPUPROF_LOSS_REMOVED, 0);
 	npuprof_emit(session, &event, 0);
 	trace_npuprof_epoch(session, NPUPROF_LOSS_REMOVED);
-	npuprof_close_gaps(session);
-	npuprof_set_ring_states(session, NPUPROF_RING_GONE);
-	session->clock_event_ns = NPC_TIME_NEVER;
-	session->latency_ns = NPC_TIME_NEVER;
-	npuprof_wake_reader(session);
-	npuprof_send_wakeup(session);
+	npuprof_finish(session, session->state, NPUPROF_RING_GONE);
 }
 
 /**
@@ -96,10 +132,10 @@ void npuprof_sessions_remove(struct npuprof_device *npu, bool present)
 			continue;
 		npuprof_timers_stop(session);
 		if (!session->paused) {
-			if (present)
-				npu->ops->task_counts(session);
 			/* What the device wrote to memory before it went is all there. */
-			npu->ops->publish(session, true);
+			npuprof_settle(session);
+			if (present)
+				npuprof_cut(session, NPUPROF_LOSS_REMOVED);
 			npu->ops->disarm(session);
 		}
 		npuprof_drop_power(session);
@@ -129,10 +165,10 @@ void npuprof_sessions_pause(struct npuprof_device *npu)
 		if (!npuprof_session_active(session))
 			continue;
 		npuprof_timers_stop(session);
-		session->unfinished = npu->ops->unfinished(session);
-		npu->ops->publish(session, true);
+		npuprof_settle(session);
+		/* At once: whether there will be a resume, and for whom, is not known yet. */
+		npuprof_cut(session, NPUPROF_LOSS_RESET);
 		npuprof_sampler_rest(session);
-		npu->ops->task_counts(session);
 		session->started_before = session->tasks_started;
 		session->ended_before = session->tasks_ended;
 		flags = npuprof_lock(npu);
@@ -160,10 +196,6 @@ static void npuprof_new_epoch(struct npuprof_session *session)
 	for (i = 0; i < session->ring_count; i++) {
 		struct npuprof_ring *ring = session->rings[i];
 
-		/* Tasks that ran will never end: their second records are missing. */
-		if (ring->config.channel == NPUPROF_CHANNEL_TASK_LOG)
-			npc_ring_lose(&ring->producer, NPUPROF_LOSS_RESET, session->unfinished,
-				      session->last_clock, session->last_clock);
 		npc_ring_close_gaps(&ring->producer);
 		npc_ring_set_epoch(&ring->producer, session->epoch);
 	}
@@ -185,9 +217,11 @@ static void npuprof_give_up(struct npuprof_session *session, int err)
 	npuprof_sampler_free(session);
 	npuprof_drop_power(session);
 	flags = npuprof_lock(npu);
-	session->state = NPUPROF_SESSION_STOPPED;
-	npuprof_set_ring_states(session, NPUPROF_RING_STOPPED);
+	/* As at STOP. It is also what a reader that has read all is woken for. */
+	npuprof_emit_clock(session);
+	npuprof_finish(session, NPUPROF_SESSION_STOPPED, NPUPROF_RING_STOPPED);
 	npuprof_unlock(npu, flags);
+	trace_npuprof_stop(session, session->last_clock, 0);
 }
 
 /**
@@ -226,11 +260,11 @@ void npuprof_sessions_resume(struct npuprof_device *npu)
 		 * A queue would begin again with record 0; over registers the ring simply goes on.
 		 */
 		err = npu->ops->arm(session, true);
-		if (err) {
+		if (!err)
+			err = npu->ops->open(session, &control);
+		if (err)
 			npuprof_give_up(session, err);
-			continue;
-		}
-		npu->ops->open(session, &control);
-		npuprof_timers_start(session);
+		else
+			npuprof_timers_start(session);
 	}
 }

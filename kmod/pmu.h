@@ -34,14 +34,17 @@ struct npc_core_reading;
  * @arm: program everything for @session but let no record come yet. With @registers_only, rings
  *	that the device could write are served over registers, because they go on in the middle.
  *	On error what was done so far is taken back by @disarm. mutex
- * @open: let records come; fills clock and straddling of @control. mutex
+ * @open: let records come; fills clock and straddling of @control. Returns -EIO if the device
+ *	refuses; @disarm follows then. mutex
  * @close: end the session's window of tasks; fills clock of @control and
  *	npuprof_session.straddling. mutex
  * @drained: true if no task of the window runs any more. mutex
  * @task_counts: bring npuprof_session.tasks_started and tasks_ended up to date. mutex
- * @unfinished: recorded tasks that run now. mutex
  * @publish: publish what waits in the device for @session. With @last, the device is first made
  *	to produce nothing more for it. mutex
+ * @cut: count as lost to @cause, in each ring, the records that recorded tasks would still have
+ *	had when a @publish with @last cut them off. May be NULL if no task leaves more than one
+ *	record, at its end or never. mutex
  * @disarm: let go of registers, interrupts and DMA; nothing of @session happens in the device
  *	afterwards. Also called when the device is gone, for memory and timers. mutex
  * @poll: look at rings that the device writes, from the one behind npuprof_session.poll_next on, until
@@ -67,12 +70,12 @@ struct npuprof_pmu_ops {
 	bool (*event_known)(struct npuprof_device *npu, enum npuprof_core_kind kind, u16 event);
 	u32 (*sample_cost)(struct npuprof_device *npu, const struct npuprof_add_ring *add);
 	int (*arm)(struct npuprof_session *session, bool registers_only);
-	void (*open)(struct npuprof_session *session, struct npuprof_control *control);
+	int (*open)(struct npuprof_session *session, struct npuprof_control *control);
 	void (*close)(struct npuprof_session *session, struct npuprof_control *control);
 	bool (*drained)(struct npuprof_session *session);
 	void (*task_counts)(struct npuprof_session *session);
-	u32 (*unfinished)(struct npuprof_session *session);
 	void (*publish)(struct npuprof_session *session, bool last);
+	void (*cut)(struct npuprof_session *session, enum npuprof_loss_cause cause);
 	void (*disarm)(struct npuprof_session *session);
 	u64 (*poll)(struct npuprof_session *session, u64 until);
 	bool (*latch)(struct npuprof_group *group);

@@ -161,7 +161,7 @@ static u64 refnpu_ask64(struct refnpu *refnpu, struct npuprof_account *account, 
 	return refnpu_dead(refnpu) ? 0 : value;
 }
 
-static void refnpu_open(struct npuprof_session *session, struct npuprof_control *control)
+static int refnpu_open(struct npuprof_session *session, struct npuprof_control *control)
 {
 	struct refnpu *refnpu = to_refnpu(session->npu);
 	struct npuprof_account *account = &session->account;
@@ -173,8 +173,14 @@ static void refnpu_open(struct npuprof_session *session, struct npuprof_control 
 	control->monotonic_raw_ns = ktime_get_raw_ns();
 	control->clock = refnpu_ask64(refnpu, account, window ? REFNPU_TRACE_T0 : REFNPU_CLOCK);
 	control->straddling = 0;
-	if (window)
-		control->straddling = refnpu_ask32(refnpu, account, REFNPU_TRACE_AT_OPEN);
+	if (!window)
+		return 0;
+	control->straddling = refnpu_ask32(refnpu, account, REFNPU_TRACE_AT_OPEN);
+	/*
+	 * A window that stays closed would look like a program without tasks. All ones are no
+	 * refusal: whoever asked finds out by itself that the device went.
+	 */
+	return refnpu_read32(refnpu, account, REFNPU_TRACE_WINDOW) & 1 ? 0 : -EIO;
 }
 
 static void refnpu_close(struct npuprof_session *session, struct npuprof_control *control)
@@ -230,14 +236,52 @@ static void refnpu_publish(struct npuprof_session *session, bool last)
 
 	lockdep_assert_held(&refnpu->npu.mutex);
 	if (last) {
-		if (refnpu_owns_window(session))
+		/* In this order, so that no task begins that is recorded and leaves no record. */
+		if (refnpu_owns_window(session)) {
+			refnpu_write32(refnpu, &session->account, REFNPU_TRACE_WINDOW, 0);
 			refnpu_write32(refnpu, &session->account, REFNPU_TRACE_ENABLE, 0);
+		}
 		for (i = 1; i < session->ring_count; i++)
 			refnpu_queue_off(session->rings[i]);
 	}
 	if (refnpu_owns_window(session))
 		refnpu_fifos_publish(refnpu);
 	refnpu_queues_publish(session);
+}
+
+/* Where the device tells how many records of a ring it cut off; 0 if there can be none. */
+static u32 refnpu_cut_register(const struct npuprof_ring *ring)
+{
+	u32 channel = ring->config.channel;
+
+	if (channel == NPUPROF_CHANNEL_BLOCK_PMU)
+		return REFNPU_CORE(ring->core, REFNPU_CORE_CUT);
+	if (refnpu_trace_of(channel).enable)
+		return REFNPU_TRACE_CUT(refnpu_trace_of(channel).fifo);
+	return 0;
+}
+
+static void refnpu_cut(struct npuprof_session *session, enum npuprof_loss_cause cause)
+{
+	struct refnpu *refnpu = to_refnpu(session->npu);
+	struct npuprof_ring *ring;
+	unsigned long flags;
+	unsigned int i;
+	u32 reg, count;
+	u64 clock;
+
+	for (i = 1; i < session->ring_count; i++) {
+		ring = session->rings[i];
+		reg = refnpu_cut_register(ring);
+		if (!reg)
+			continue;
+		flags = npuprof_lock(&refnpu->npu);
+		count = refnpu_read32(refnpu, &session->account, reg);
+		clock = refnpu_read64(refnpu, &session->account, REFNPU_CLOCK);
+		if (!refnpu_dead(refnpu))
+			npc_ring_lose(&ring->producer, cause, count, clock, clock);
+		npuprof_unlock(&refnpu->npu, flags);
+	}
 }
 
 static void refnpu_disarm_core(struct refnpu *refnpu, struct npuprof_ring *ring)
@@ -293,8 +337,8 @@ const struct npuprof_pmu_ops refnpu_ops = {
 	.close = refnpu_close,
 	.drained = refnpu_drained,
 	.task_counts = refnpu_task_counts,
-	.unfinished = refnpu_running,
 	.publish = refnpu_publish,
+	.cut = refnpu_cut,
 	.disarm = refnpu_disarm,
 	.poll = refnpu_poll,
 	.latch = refnpu_latch,

@@ -43,7 +43,8 @@ static void refnpu_look(struct refnpu *refnpu, struct refnpu_fifo *fifo)
 	fifo->lost += fifo->new_lost;
 }
 
-static void refnpu_take_entry(struct refnpu *refnpu, struct refnpu_fifo *fifo)
+/* Returns false if the device is gone: what it said was no entry. */
+static bool refnpu_take_entry(struct refnpu *refnpu, struct refnpu_fifo *fifo)
 {
 	struct npuprof_ring *ring = fifo->ring;
 	struct npuprof_account *account = &ring->session->account;
@@ -53,20 +54,19 @@ static void refnpu_take_entry(struct refnpu *refnpu, struct refnpu_fifo *fifo)
 	};
 	u64 words[REFNPU_FIFO_WORDS];
 	unsigned int used, w;
-	void *slot;
+	u64 clock;
 
 	lockdep_assert_held(&refnpu->npu.lock);
 	words[0] = refnpu_read64(refnpu, account, fifo->base + REFNPU_FIFO_DATA(0));
 	used = npc_entry_words(words[0]);
 	for (w = 1; w < used; w++)
 		words[w] = refnpu_read64(refnpu, account, fifo->base + REFNPU_FIFO_DATA(w));
+	clock = used ? npc_entry_clock(words) : refnpu_read64(refnpu, account, REFNPU_CLOCK);
 	refnpu_write32(refnpu, account, fifo->base + REFNPU_FIFO_POP, 1);
-	/* Of a newer device, no record of this contract; or of none at all any more. */
-	if (!used || refnpu_dead(refnpu))
-		return;
-	slot = npc_ring_reserve(&ring->producer, npc_entry_clock(words));
-	if (slot && !npc_entry_record(slot, ring->config.channel, words, &context))
-		npc_ring_commit(&ring->producer);
+	if (refnpu_dead(refnpu))
+		return false;
+	npc_entry_put(&ring->producer, ring->config.channel, words, &context, clock);
+	return true;
 }
 
 /*
@@ -81,8 +81,7 @@ static bool refnpu_drain(struct refnpu *refnpu, struct refnpu_fifo *fifo, u64 un
 	lockdep_assert_held(&refnpu->npu.lock);
 	if (!fifo->left)
 		refnpu_look(refnpu, fifo);
-	while (fifo->left) {
-		refnpu_take_entry(refnpu, fifo);
+	while (fifo->left && refnpu_take_entry(refnpu, fifo)) {
 		fifo->left--;
 		++*taken;
 		if (fifo->left && ktime_get_ns() >= until) {
@@ -251,6 +250,9 @@ void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account)
 	flags = npuprof_lock(&refnpu->npu);
 	list_for_each_entry_safe(fifo, next, &refnpu->busy_fifos, node) {
 		refnpu_write32(refnpu, account, fifo->base + REFNPU_FIFO_CTRL, 0);
+		/* Entries that were seen waiting, and that a device which went took along. */
+		npc_ring_lose(&fifo->ring->producer, NPUPROF_LOSS_REMOVED, fifo->left, 0, 0);
+		fifo->left = 0;
 		fifo->ring = NULL;
 		__clear_bit(fifo - refnpu->fifos, refnpu->ready);
 		list_del_init(&fifo->node);

@@ -31,7 +31,7 @@
 #define REFNPU_ID		0x000	/* REFNPU_ID_VALUE */
 #define REFNPU_ID_VALUE		0x55504e52u	/* "RNPU" */
 #define REFNPU_VERSION		0x004	/* REFNPU_VERSION_VALUE: major << 16 | minor */
-#define REFNPU_VERSION_VALUE	0x00010000u
+#define REFNPU_VERSION_VALUE	0x00010001u
 #define REFNPU_CAP_CORES	0x008	/* cube cores [15:0], vector cores [31:16] */
 #define REFNPU_CAP_COUNTERS	0x00c	/* counters [7:0], their bits [15:8], bits of the cycle counter [23:16] */
 #define REFNPU_CAP_CLOCK_HZ	0x010	/* 64: nominal frequency of REFNPU_CLOCK */
@@ -90,6 +90,11 @@
 #define REFNPU_TRACE_ENDED	0x330	/* 64: of them, ended */
 /* Events of task and block snapshots by core kind (0 cube, 1 vector); 0 counts nothing, unknown ones read as 0. */
 #define REFNPU_TRACE_EVENT(kind, i) (0x340 + 0x20 * (kind) + 4 * (i))
+/*
+ * Records that tasks running at the time would still have had when their bit of TRACE_ENABLE was cleared, since the
+ * window opened: of task FIFO or queue f here, of blocks in REFNPU_CORE_CUT. Since version 1.1, before that zero.
+ */
+#define REFNPU_TRACE_CUT(f)	(0x380 + 4 * (f))
 
 /* --- Task FIFOs ----------------------------------------------------------------------------------------- */
 #define REFNPU_FIFO_LOG		0
@@ -170,6 +175,7 @@
 #define REFNPU_CORE_OVERFLOW_CYCLES 0x80000000u
 #define REFNPU_CORE_EVENT(i)	(0x10 + 4 * (i))	/* event; writing clears counter i; unknown ones read as 0 */
 #define REFNPU_CORE_LATCH	0x30	/* write: freeze counters, cycles, overflow and time of this core for reading */
+#define REFNPU_CORE_CUT		0x34	/* blocks whose record was cut off, see REFNPU_TRACE_CUT */
 #define REFNPU_CORE_COUNTER(i)	(0x40 + 4 * (i))	/* read: latched value; write: value to count on from */
 #define REFNPU_CORE_CYCLES	0x60	/* 64: latched cycles spent in blocks, 48 bits */
 #define REFNPU_CORE_TIME	0x68	/* 64: device clock of the latch */

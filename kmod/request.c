@@ -279,12 +279,8 @@ int npuprof_session_start(struct npuprof_session *session, struct npuprof_contro
 		return -EBUSY;
 
 	err = npu->ops->arm(session, false);
-	if (err) {
-		npu->ops->disarm(session);
-		npuprof_sampler_free(session);
-		/* A device that went says of itself that it refuses. */
-		return npuprof_check_present(session) ?: err;
-	}
+	if (err)
+		goto disarm;
 	/*
 	 * The caller's reference lasts for the request, this one for as long as the device counts.
 	 */
@@ -296,7 +292,9 @@ int npuprof_session_start(struct npuprof_session *session, struct npuprof_contro
 	npuprof_set_ring_states(session, NPUPROF_RING_RUNNING);
 	npuprof_unlock(npu, flags);
 
-	npu->ops->open(session, control);
+	err = npu->ops->open(session, control);
+	if (err)
+		goto idle;
 	npuprof_timers_start(session);
 
 	flags = npuprof_lock(npu);
@@ -307,6 +305,19 @@ int npuprof_session_start(struct npuprof_session *session, struct npuprof_contro
 	trace_npuprof_start(session, control->clock, control->straddling);
 	/* If it went meanwhile, the session ends as one that was running. */
 	return npuprof_verdict(session, control->clock);
+
+idle:
+	flags = npuprof_lock(npu);
+	session->state = NPUPROF_SESSION_IDLE;
+	npuprof_set_ring_states(session, NPUPROF_RING_IDLE);
+	npuprof_unlock(npu, flags);
+	pm_runtime_put(npu->dev.parent);
+	session->powered = false;
+disarm:
+	npu->ops->disarm(session);
+	npuprof_sampler_free(session);
+	/* A device that went says of itself that it refuses. */
+	return npuprof_check_present(session) ?: err;
 }
 
 /* --- STOP --- */
@@ -460,58 +471,19 @@ static bool npuprof_any_overwrite(const struct npuprof_session *session)
 	return false;
 }
 
-static void npuprof_stamp_and_wake(struct npuprof_session *session,
-				   struct npuprof_control *control)
+static void npuprof_freeze_rings(struct npuprof_session *session)
 {
-	lockdep_assert_held(&session->npu->lock);
-	control->clock = session->npu->ops->clock(session);
-	control->monotonic_raw_ns = ktime_get_raw_ns();
-	npuprof_wake_reader(session);
-	npuprof_send_wakeup(session);
-}
-
-/**
- * npuprof_session_freeze() - NPUPROF_IOC_FREEZE
- * @session: session; npuprof_device.mutex is held, the device has power
- * @control: request, completed on success
- *
- * Return: 0 or an errno of the request.
- */
-int npuprof_session_freeze(struct npuprof_session *session, struct npuprof_control *control)
-{
-	struct npuprof_device *npu = session->npu;
-	unsigned long flags;
 	unsigned int i;
-	int err;
 
-	lockdep_assert_held(&npu->mutex);
-	err = npuprof_check_present(session);
-	if (err)
-		return err;
-	if (session->state == NPUPROF_SESSION_STOPPING)
-		return -EBUSY;
-	if (session->state != NPUPROF_SESSION_RUNNING || !npuprof_any_overwrite(session))
-		return -EINVAL;
-	if (!session->frozen)
-		npu->ops->publish(session, false);
-	flags = npuprof_lock(npu);
-	if (!session->frozen)
-		for (i = 0; i < session->ring_count; i++)
-			npc_ring_freeze(&session->rings[i]->producer, true);
+	lockdep_assert_held(&session->npu->lock);
+	for (i = 0; i < session->ring_count && !session->frozen; i++)
+		npc_ring_freeze(&session->rings[i]->producer, true);
 	session->frozen = true;
-	npuprof_stamp_and_wake(session, control);
-	npuprof_unlock(npu, flags);
-	return npuprof_verdict(session, control->clock);
 }
 
-/**
- * npuprof_session_flush() - NPUPROF_IOC_FLUSH
- * @session: session; npuprof_device.mutex is held, the device has power
- * @control: request, completed on success
- *
- * Return: 0 or an errno of the request.
- */
-int npuprof_session_flush(struct npuprof_session *session, struct npuprof_control *control)
+/* Shows the reader all that waits anywhere. */
+static int npuprof_show(struct npuprof_session *session, struct npuprof_control *control,
+			bool freeze)
 {
 	struct npuprof_device *npu = session->npu;
 	unsigned long flags;
@@ -525,12 +497,45 @@ int npuprof_session_flush(struct npuprof_session *session, struct npuprof_contro
 		return -EBUSY;
 	if (session->state != NPUPROF_SESSION_RUNNING)
 		return -EINVAL;
-	npu->ops->publish(session, false);
+	if (freeze && !npuprof_any_overwrite(session))
+		return -EINVAL;
+	if (!freeze || !session->frozen)
+		npu->ops->publish(session, false);
 	flags = npuprof_lock(npu);
-	npuprof_close_gaps(session);
-	npuprof_stamp_and_wake(session, control);
+	if (freeze)
+		npuprof_freeze_rings(session);
+	else
+		npuprof_close_gaps(session);
+	control->clock = npu->ops->clock(session);
+	control->monotonic_raw_ns = ktime_get_raw_ns();
+	npuprof_wake_reader(session);
+	npuprof_send_wakeup(session);
 	npuprof_unlock(npu, flags);
 	return npuprof_verdict(session, control->clock);
+}
+
+/**
+ * npuprof_session_freeze() - NPUPROF_IOC_FREEZE
+ * @session: session; npuprof_device.mutex is held, the device has power
+ * @control: request, completed on success
+ *
+ * Return: 0 or an errno of the request.
+ */
+int npuprof_session_freeze(struct npuprof_session *session, struct npuprof_control *control)
+{
+	return npuprof_show(session, control, true);
+}
+
+/**
+ * npuprof_session_flush() - NPUPROF_IOC_FLUSH
+ * @session: session; npuprof_device.mutex is held, the device has power
+ * @control: request, completed on success
+ *
+ * Return: 0 or an errno of the request.
+ */
+int npuprof_session_flush(struct npuprof_session *session, struct npuprof_control *control)
+{
+	return npuprof_show(session, control, false);
 }
 
 /* --- STATS, CLOCK --- */

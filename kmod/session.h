@@ -150,8 +150,7 @@ struct npuprof_group {
  * @tasks_ended: of them, ended
  * @started_before: of @tasks_started, before the last reset
  * @ended_before: of @tasks_ended, before the last reset
- * @unfinished: tasks cut off by a reset that is under way
- * @last_clock: device clock at that moment
+ * @last_clock: device clock when the device was last paused
  * @account: cost
  * @schedules: counters of task and block snapshots by core kind
  * @control: control area
@@ -203,7 +202,6 @@ struct npuprof_session {
 	u64 tasks_ended;
 	u64 started_before;
 	u64 ended_before;
-	u32 unfinished;
 	u64 last_clock;
 	struct npuprof_account account;
 

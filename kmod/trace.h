@@ -20,6 +20,7 @@ TRACE_DEFINE_ENUM(NPUPROF_LOSS_NO_CREDIT);
 TRACE_DEFINE_ENUM(NPUPROF_LOSS_THROTTLED);
 TRACE_DEFINE_ENUM(NPUPROF_LOSS_RESET);
 TRACE_DEFINE_ENUM(NPUPROF_LOSS_REMOVED);
+TRACE_DEFINE_ENUM(NPUPROF_LOSS_UNKNOWN);
 
 #define npuprof_trace_cause(cause)				\
 	__print_symbolic(cause,					\
@@ -28,7 +29,8 @@ TRACE_DEFINE_ENUM(NPUPROF_LOSS_REMOVED);
 		{ NPUPROF_LOSS_NO_CREDIT, "no_credit" },	\
 		{ NPUPROF_LOSS_THROTTLED, "throttled" },	\
 		{ NPUPROF_LOSS_RESET, "reset" },		\
-		{ NPUPROF_LOSS_REMOVED, "removed" })
+		{ NPUPROF_LOSS_REMOVED, "removed" },		\
+		{ NPUPROF_LOSS_UNKNOWN, "unknown" })
 
 DECLARE_EVENT_CLASS(npuprof_session_class,
 		    TP_PROTO(const struct npuprof_session *session),

@@ -156,6 +156,7 @@ enum npuprof_channel {
  * @NPUPROF_LOSS_THROTTLED: the driver skipped periods to stay within its CPU bound
  * @NPUPROF_LOSS_RESET: the device was reset
  * @NPUPROF_LOSS_REMOVED: the device went away
+ * @NPUPROF_LOSS_UNKNOWN: the device reported something that the driver knows no record for
  */
 enum npuprof_loss_cause {
 	NPUPROF_LOSS_NONE = 0,
@@ -165,6 +166,7 @@ enum npuprof_loss_cause {
 	NPUPROF_LOSS_THROTTLED = 4,
 	NPUPROF_LOSS_RESET = 5,
 	NPUPROF_LOSS_REMOVED = 6,
+	NPUPROF_LOSS_UNKNOWN = 7,
 };
 
 /**

@@ -127,3 +127,18 @@ int npc_entry_record(void *record, __u32 channel, const __u64 *words,
 	}
 	return 0;
 }
+
+void npc_entry_put(struct npc_ring *ring, __u32 channel, const __u64 *words,
+		   const struct npc_entry_context *context, __u64 clock)
+{
+	const struct entry_type *type = find_type(words[0]);
+	void *slot;
+
+	if (!type || type->channel != channel) {
+		npc_ring_lose(ring, NPUPROF_LOSS_UNKNOWN, 1, clock, clock);
+		return;
+	}
+	slot = npc_ring_reserve(ring, clock);
+	if (slot && !npc_entry_record(slot, channel, words, context))
+		npc_ring_commit(ring);
+}

@@ -6,6 +6,7 @@
 #define NPUPROF_CORE_ENTRY_H
 
 #include "core/record.h"
+#include "core/ring.h"
 #include "refnpu_regs.h"
 
 #ifdef __cplusplus
@@ -44,6 +45,20 @@ __u64 npc_entry_clock(const __u64 *words);
  */
 int npc_entry_record(void *record, __u32 channel, const __u64 *words,
 		     const struct npc_entry_context *context);
+
+/**
+ * npc_entry_put() - bring an entry into a ring
+ * @ring: ring
+ * @channel: its channel
+ * @words: as many words as npc_entry_words() said
+ * @context: see npc_entry_record()
+ * @clock: device clock of the entry, or of now if it has none that is known
+ *
+ * An entry that does not belong into the channel, perhaps of a newer device, is counted as lost
+ * (NPUPROF_LOSS_UNKNOWN).
+ */
+void npc_entry_put(struct npc_ring *ring, __u32 channel, const __u64 *words,
+		   const struct npc_entry_context *context, __u64 clock);
 
 #ifdef __cplusplus
 }

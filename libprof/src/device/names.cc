@@ -26,8 +26,8 @@ const char* CoreKindName(uint32_t kind) {
 }
 
 const char* LossCauseName(uint32_t cause) {
-  static constexpr std::array<const char*, 7> kNames = {
-      "none", "ring_full", "fifo_overflow", "no_credit", "throttled", "reset", "removed"};
+  static constexpr std::array<const char*, 8> kNames = {
+      "none", "ring_full", "fifo_overflow", "no_credit", "throttled", "reset", "removed", "unknown"};
   return Pick(kNames, cause);
 }
 

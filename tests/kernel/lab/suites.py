@@ -34,7 +34,7 @@ SUITES = {
     "life": Suite(SELFTEST + "'*Death*:Fork.*:Close.*'", 400, "processes that die, fork and close"),
     "storms": Suite(SELFTEST + "'*Storm*'", 600, "ten thousand starts and stops, everything at once"),
     "random": Suite(SELFTEST + "'*Random*'", 300, "every request with random arguments"),
-    "removal": Suite(SELFTEST + "'*Removal*:Reset.*'", 300, "unbind, surprise removal and reset in mid-run"),
+    "removal": Suite(SELFTEST + "'*Removal*:Reset.*:*Cut.*'", 300, "unbind, surprise removal and reset in mid-run"),
     "power": Suite(SELFTEST + "'*Power.*'", 120, "runtime power management: who wakes a device, who lets it sleep"),
     "faults": Suite(SELFTEST + "'*Faults.*'", 300, "memory that is short in every place, one after the other"),
     "suspend": Suite(SELFTEST + "'*Suspend*'", 300, "suspend and resume in mid-run", offline=True),

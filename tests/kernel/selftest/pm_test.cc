@@ -78,6 +78,7 @@ TEST_P(Suspend, OfARunningSessionBeginsANewEpochAndLosesNothingUncounted) {
 TEST_P(Suspend, WithATaskInFlightCountsItsMissingEnd) {
   Profiler profiler;
   ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 4096, path())), 1);
+  ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_AICPU, 64, path())), 2);
   profiler.Start();
   const npusim_totals before = port().Totals();
   port().SubmitLong(2000);
@@ -90,6 +91,8 @@ TEST_P(Suspend, WithATaskInFlightCountsItsMissingEnd) {
   // Its start, and ten records of those after; its end is counted as lost.
   EXPECT_EQ(profiler.Head(1), 11u);
   EXPECT_EQ(profiler.Ctrl(1).lost_by_cause[NPUPROF_LOSS_RESET], 1u);
+  EXPECT_EQ(profiler.Head(2), 0u);
+  EXPECT_EQ(profiler.Ctrl(2).lost_by_cause[NPUPROF_LOSS_RESET], 1u);
 }
 
 TEST_P(Suspend, AgainAndAgain) {

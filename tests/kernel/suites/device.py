@@ -155,7 +155,7 @@ def stop(f):
 def test_identity():
     assert npu.read(FIRST.directory + "/class").strip() == "0x120000"
     assert len(FIRST.bar(0)) == 0x80000
-    assert FIRST.r32(ID) == ID_VALUE and FIRST.r32(VERSION) == 0x10000
+    assert FIRST.r32(ID) == ID_VALUE and FIRST.r32(VERSION) == 0x10001
     assert FIRST.r32(CORES) == 24 | 48 << 16
     assert FIRST.r64(CLOCK_HZ) == 50_000_000
     assert FIRST.r32(0x7fffc) == 0

@@ -136,6 +136,42 @@ def test_tracepoints_follow_a_session_and_its_losses():
     assert len(trace.events) == 5, trace.events
 
 
+def test_a_session_that_ends_without_stop_is_traced_as_stopped():
+    def run(end):
+        with Trace() as trace:
+            end()
+        return trace
+
+    def begin():
+        session = Session(0)
+        session.add(npu.TASK_LOG, slots=64, flags=npu.REGISTER_PATH)
+        session.start()
+        port.submit(0, npu.CUBE, cycles=2000, count=3)
+        port.wait(0)
+        return session
+
+    def killed():
+        child = os.fork()
+        if child == 0:
+            begin()
+            os.kill(os.getpid(), 9)
+        os.waitpid(child, 0)
+
+    def given_up():
+        session = begin()
+        refuse = lambda value: port.ask(Port.FAULT, 0, npu.struct.pack("<IIQ", 3, 0, value))
+        assert refuse(1)[0] == 0
+        write(f"{npu.pci(0)}/reset", "1")
+        refuse(0)
+        session.close()
+
+    for how in (lambda: begin().close(), killed, given_up):
+        trace = run(how)
+        stops = trace.of("stop", device=0)
+        assert [(e["started"], e["ended"], e["rings"]) for e in stops] == [(3, 3, 2)], trace.events
+        assert stops[0]["clock"] > trace.of("start", device=0)[0]["clock"], trace.events
+
+
 def test_a_counter_that_passes_its_range_is_traced_and_not_lost():
     cycles = 2_400_000_000
     with Trace() as trace:

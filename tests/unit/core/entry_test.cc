@@ -130,4 +130,48 @@ TEST_F(Entry, ForeignEntriesAreRefused) {
   EXPECT_EQ(std::memcmp(&record, &before, sizeof record), 0);
 }
 
+// What the driver cannot understand is missing from the ring all the same, and counted there.
+TEST_F(Entry, WhatIsNoRecordOfTheChannelIsCountedAsLost) {
+  npuprof_ring_ctrl ctrl{}, events_ctrl{};
+  npuprof_ring_tail tail{}, events_tail{};
+  alignas(8) char data[2 * sizeof(npuprof_rec_task_log)] = {};
+  alignas(8) char events_data[4 * sizeof(npuprof_rec_event)] = {};
+  npc_ring events, ring;
+  npc_ring_setup setup{};
+  setup.ctrl = &events_ctrl;
+  setup.tail = &events_tail;
+  setup.data = events_data;
+  setup.slots = 4;
+  setup.record_size = sizeof(npuprof_rec_event);
+  npc_ring_init(&events, &setup);
+  setup.ctrl = &ctrl;
+  setup.tail = &tail;
+  setup.data = data;
+  setup.events = &events;
+  setup.slots = 2;
+  setup.record_size = sizeof(npuprof_rec_task_log);
+  setup.index = 1;
+  npc_ring_init(&ring, &setup);
+  const auto put = [&](unsigned type, __u64 clock) {
+    words[0] = Word0(type, 0, 1, 2);
+    npc_entry_put(&ring, NPUPROF_CHANNEL_TASK_LOG, words, &context, clock);
+  };
+  put(REFNPU_ENTRY_START, 1);
+  put(63, 2);                  // no type that there is
+  put(REFNPU_ENTRY_AICPU, 3);  // of another channel
+  put(REFNPU_ENTRY_END, 4);
+  put(REFNPU_ENTRY_END, 5);  // finds the ring full
+  EXPECT_EQ(ring.head, 2u);
+  EXPECT_EQ(ctrl.lost_records, 3u);
+  EXPECT_EQ(ctrl.lost_by_cause[NPUPROF_LOSS_UNKNOWN], 2u);
+  EXPECT_EQ(ctrl.lost_by_cause[NPUPROF_LOSS_RING_FULL], 1u);
+  npuprof_rec_event gap;
+  std::memcpy(&gap, events_data, sizeof gap);
+  EXPECT_EQ(gap.cause, __u32{NPUPROF_LOSS_UNKNOWN});
+  EXPECT_EQ(gap.position, 1u);
+  EXPECT_EQ(gap.count, 2u);
+  EXPECT_EQ(gap.first, 2u);
+  EXPECT_EQ(gap.last, 3u);
+}
+
 }  // namespace

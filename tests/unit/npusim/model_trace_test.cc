@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "model_device.h"
 
@@ -433,6 +434,77 @@ TEST(ModelTrace, RecordCountsOfNoSuchChannelOrCoreAreRefusedAndAResetKeepsTheOth
   EXPECT_EQ(npusim_model_record_counts(d.model(), NPUPROF_CHANNEL_TASK_LOG, 0, &counts), -EINVAL);
   EXPECT_EQ(npusim_model_record_counts(d.model(), NPUPROF_CHANNEL_CORE_SAMPLE, 72, &counts), -EINVAL);
   EXPECT_EQ(npusim_model_record_counts(d.model(), NPUPROF_CHANNEL_CORE_SAMPLE, 71, &counts), 0);
+}
+
+// What the device tells of a busy time of all kinds of tasks, per task FIFO and then of all blocks.
+struct Told {
+  std::array<uint64_t, REFNPU_FIFOS + 1> made{}, cut{};
+};
+
+// The window closes at @p ns, or with @p cut recording itself.
+Told RunUntil(uint64_t ns, bool cut) {
+  Device d;
+  const uint32_t cores = Defaults().cube_cores + Defaults().vector_cores;
+  for (uint32_t fifo = 0; fifo < REFNPU_FIFOS; ++fifo) d.EnableFifo(fifo);
+  for (uint32_t core = 0; core < cores; ++core)
+    d.W32(REFNPU_CORE(core, REFNPU_CORE_FIFO) + REFNPU_FIFO_CTRL, REFNPU_FIFO_ENABLE);
+  OpenWindow(d, 0x7f & ~REFNPU_TRACE_MIX_BLOCK);
+  uint16_t stream = 0;
+  for (const auto kind : {NPUSIM_TASK_CUBE, NPUSIM_TASK_VECTOR, NPUSIM_TASK_MIX_AIC, NPUSIM_TASK_AICPU}) {
+    ++stream;
+    for (uint16_t k = 0; k < 3; ++k) {
+      npusim_task t = Task(kind, k, kind == NPUSIM_TASK_AICPU ? 1 : 60, kind == NPUSIM_TASK_AICPU ? 0 : 1800);
+      t.stream = stream;
+      if (kind == NPUSIM_TASK_MIX_AIC) t.mix_ratio = 2;
+      EXPECT_EQ(d.Submit(t), 0);
+    }
+  }
+  d.Advance(ns);
+  d.W32(cut ? REFNPU_TRACE_ENABLE : REFNPU_TRACE_WINDOW, 0);
+  Told told;
+  for (uint32_t fifo = 0; fifo < REFNPU_FIFOS; ++fifo) told.cut[fifo] = d.R32(REFNPU_TRACE_CUT(fifo));
+  d.Finish();
+  const npusim_totals totals = d.Totals();
+  for (uint32_t fifo = 0; fifo < REFNPU_FIFOS; ++fifo) told.made[fifo] = totals.fifo_produced[fifo];
+  for (uint32_t core = 0; core < cores; ++core) {
+    const uint32_t fifo = REFNPU_CORE(core, REFNPU_CORE_FIFO);
+    told.made[REFNPU_FIFOS] += d.R32(fifo + REFNPU_FIFO_COUNT) + d.R64(fifo + REFNPU_FIFO_LOST);
+    told.cut[REFNPU_FIFOS] += d.R32(REFNPU_CORE(core, REFNPU_CORE_CUT));
+  }
+  return told;
+}
+
+TEST(ModelTrace, WhatIsCutOffIsWhatRunningTasksWouldStillHaveTold) {
+  std::array<uint64_t, REFNPU_FIFOS + 1> most{};
+  for (uint64_t ns = 0; ns < 30'000; ns += 700) {
+    const Told whole = RunUntil(ns, false), part = RunUntil(ns, true);
+    for (size_t k = 0; k < whole.made.size(); ++k) {
+      EXPECT_EQ(part.made[k] + part.cut[k], whole.made[k]) << "FIFO " << k << " at " << ns;
+      EXPECT_EQ(whole.cut[k], 0u) << "FIFO " << k << " at " << ns;
+      most[k] = std::max(most[k], part.cut[k]);
+    }
+  }
+  EXPECT_GE(most[REFNPU_FIFO_LOG], 4u);
+  EXPECT_GE(most[REFNPU_FIFO_PMU], 2u);
+  EXPECT_EQ(most[REFNPU_FIFO_TRACK], 0u);
+  EXPECT_EQ(most[REFNPU_FIFO_AICPU], 1u);
+  EXPECT_EQ(most[REFNPU_FIFO_SOC], most[REFNPU_FIFO_PMU]);
+  EXPECT_GT(most[REFNPU_FIFOS], 60u);
+}
+
+TEST(ModelTrace, ANewWindowForgetsWhatWasCutOff) {
+  Device d;
+  d.EnableFifo(REFNPU_FIFO_LOG);
+  OpenWindow(d, REFNPU_TRACE_LOG);
+  d.Submit(Task(NPUSIM_TASK_CUBE, 1, 1, 180'000));
+  d.Advance(1000);
+  d.W32(REFNPU_TRACE_ENABLE, 0);
+  d.W32(REFNPU_TRACE_ENABLE, 0);
+  EXPECT_EQ(d.R32(REFNPU_TRACE_CUT(REFNPU_FIFO_LOG)), 1u);
+  d.W32(REFNPU_TRACE_WINDOW, 0);
+  EXPECT_EQ(d.R32(REFNPU_TRACE_CUT(REFNPU_FIFO_LOG)), 1u);
+  OpenWindow(d, REFNPU_TRACE_LOG);
+  EXPECT_EQ(d.R32(REFNPU_TRACE_CUT(REFNPU_FIFO_LOG)), 0u);
 }
 
 TEST(ModelTrace, ResetOfTheUnitLeavesTasksAlone) {

@@ -147,6 +147,7 @@ TEST(Faults, ResetStartsANewEpochAndGoesOn) {
   EXPECT_EQ(profiler.Head(log), 23u);
   EXPECT_EQ(profiler.Control(log).lost_by_cause[NPUPROF_LOSS_RESET], 1u);
   EXPECT_EQ(profiler.Head(pmu), 11u);
+  EXPECT_EQ(profiler.Control(pmu).lost_by_cause[NPUPROF_LOSS_RESET], 1u);
   EXPECT_EQ(profiler.Stats().tasks_started, 12u);
   EXPECT_EQ(profiler.Stats().tasks_ended, 11u);
   uint64_t epochs = 0, gap = 0;
@@ -155,7 +156,7 @@ TEST(Faults, ResetStartsANewEpochAndGoesOn) {
     if (event.kind == NPUPROF_EVENT_GAP) gap += event.count;
   }
   EXPECT_EQ(epochs, 1u);
-  EXPECT_EQ(gap, 1u);
+  EXPECT_EQ(gap, 2u);
 }
 
 TEST(Faults, ResetWhileStopWaits) {

@@ -220,6 +220,21 @@ int Driver::Arm(Session& session, uint64_t now_ns, bool registers_only) {
   return 0;
 }
 
+void Driver::LoseCutRecords(Session& session, npuprof_loss_cause cause) {
+  registers_.Write32(REFNPU_TRACE_WINDOW, 0);
+  registers_.Write32(REFNPU_TRACE_ENABLE, 0);
+  const uint64_t clock = registers_.Read64(REFNPU_CLOCK);
+  for (const auto& ring : session.rings()) {
+    const uint32_t channel = ring->config.channel;
+    uint32_t cut = 0;
+    if (channel == NPUPROF_CHANNEL_BLOCK_PMU)
+      cut = registers_.Read32(REFNPU_CORE(ring->core_index, REFNPU_CORE_CUT));
+    else if (TraceOf(channel).enable)
+      cut = registers_.Read32(REFNPU_TRACE_CUT(TraceOf(channel).fifo));
+    npc_ring_lose(&ring->producer, cause, cut, clock, clock);
+  }
+}
+
 void Driver::Disarm(Session& session) {
   if (OwnsWindow(session)) {
     registers_.Write32(REFNPU_TRACE_WINDOW, 0);

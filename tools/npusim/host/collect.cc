@@ -92,10 +92,8 @@ uint32_t Driver::Drain(Fifo& fifo, uint64_t now_ns) {
     const uint32_t used = npc_entry_words(words[0]);
     for (uint32_t w = 1; w < used; ++w) words[w] = registers_.Read64(fifo.base + REFNPU_FIFO_DATA(w));
     registers_.Write32(fifo.base + REFNPU_FIFO_POP, 1);
-    if (used == 0) continue;  // of a newer device; no record of this contract
-    void* slot = npc_ring_reserve(&producer, npc_entry_clock(words));
-    if (slot && npc_entry_record(slot, ring.config.channel, words, &ring.entries) == 0)
-      npc_ring_commit(&producer);
+    npc_entry_put(&producer, ring.config.channel, words, &ring.entries,
+                  used == 0 ? registers_.Read64(REFNPU_CLOCK) : npc_entry_clock(words));
   }
   // What did not fit came after the entries that did.
   const uint64_t lost = registers_.Read64(fifo.base + REFNPU_FIFO_LOST);

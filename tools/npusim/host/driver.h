@@ -125,6 +125,7 @@ class Driver {
 
   // fault.cc: devices that reset or go away
   void ServiceFaults(uint64_t now_ns);
+  void LoseCutRecords(Session& session, npuprof_loss_cause cause);
   void Reset(uint64_t now_ns);
   void Remove(uint64_t now_ns);
 

@@ -17,7 +17,6 @@ void Driver::ServiceFaults(uint64_t now_ns) {
 
 void Driver::Reset(uint64_t now_ns) {
   // As a driver resets a device that hangs: save what can be saved, reset, set it up again.
-  uint32_t unfinished = 0;
   for (Session* session : sessions_) {
     if (session->state != State::kRunning && session->state != State::kStopping) continue;
     registers_.ChargeTo(&session->account);
@@ -26,9 +25,9 @@ void Driver::Reset(uint64_t now_ns) {
     ReadTaskCounts(*session);
     session->started_before = session->tasks_started;
     session->ended_before = session->tasks_ended;
-    unfinished = registers_.Read32(REFNPU_TRACE_RUNNING);
+    // Tasks that run will never end: what they would still have told is missing.
+    LoseCutRecords(*session, NPUPROF_LOSS_RESET);
   }
-  const uint64_t last = registers_.Read64(REFNPU_CLOCK);
   npusim_model_reset(model_);
   interrupts_ = 0;
   for (Session* session : sessions_) {
@@ -36,9 +35,6 @@ void Driver::Reset(uint64_t now_ns) {
     registers_.ChargeTo(&session->account);
     ++session->epoch;
     for (const auto& ring : session->rings()) {
-      // Tasks that ran will never end: their second records are missing.
-      if (ring->config.channel == NPUPROF_CHANNEL_TASK_LOG)
-        npc_ring_lose(&ring->producer, NPUPROF_LOSS_RESET, unfinished, last, last);
       npc_ring_close_gaps(&ring->producer);
       npc_ring_set_epoch(&ring->producer, session->epoch);
     }

@@ -244,6 +244,7 @@ void core_reset(struct core *c)
 	c->ctrl = 0;
 	c->overflow = c->latched_overflow = 0;
 	c->overflow_at = 0;
+	c->cut = 0;
 	c->cycles = c->latched_cycles = c->sample_cycles = c->seen_cycles = 0;
 	c->latch_clock = c->latch_mono = 0;
 	for (i = 0; i < REFNPU_COUNTERS; i++) {
@@ -274,6 +275,8 @@ u64 core_read(struct npusim_model *m, u32 index, u32 reg)
 	switch (reg) {
 	case REFNPU_CORE_CTRL:
 		return c->ctrl;
+	case REFNPU_CORE_CUT:
+		return c->cut;
 	case REFNPU_CORE_KIND:
 		return c->kind == KIND_CUBE ? 1 : 2;
 	case REFNPU_CORE_BUSY:

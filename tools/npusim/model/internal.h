@@ -211,6 +211,7 @@ struct core {
 	u64 latch_clock, latch_mono;
 	u64 sample_acc[REFNPU_COUNTERS]; /* values at the previous device-written sample */
 	u64 sample_cycles;
+	u32 cut;
 	struct fifo fifo;
 };
 
@@ -346,6 +347,7 @@ struct trace {
 	u32 at_open, at_close;
 	u32 running;
 	u64 started, ended;
+	u32 cut[REFNPU_FIFOS];
 	u32 event[2][REFNPU_COUNTERS];
 	s16 index[2][REFNPU_COUNTERS]; /* in the event table, or -1 */
 };
@@ -467,6 +469,7 @@ void fifo_write(struct fifo *f, u32 reg, u64 value);
 /* trace.c */
 void trace_open(struct npusim_model *m);
 void trace_close(struct npusim_model *m);
+void trace_enable(struct npusim_model *m, u32 enable);
 void trace_start(struct npusim_model *m, struct task *t);
 void trace_end(struct npusim_model *m, struct task *t);
 void trace_mark(struct npusim_model *m, const struct task *t);

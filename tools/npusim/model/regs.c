@@ -129,6 +129,8 @@ static u64 read_trace(const struct npusim_model *m, u32 offset)
 	if (within(offset, REFNPU_TRACE_EVENT(0, 0), REFNPU_TRACE_EVENT(2, 0)))
 		return t->event[(offset - REFNPU_TRACE_EVENT(0, 0)) / 0x20]
 			       [offset / 4 % REFNPU_COUNTERS];
+	if (within(offset, REFNPU_TRACE_CUT(0), REFNPU_TRACE_CUT(REFNPU_FIFOS)))
+		return t->cut[(offset - REFNPU_TRACE_CUT(0)) / 4];
 	switch (offset) {
 	case REFNPU_TRACE_ENABLE:
 		return t->enable;
@@ -258,7 +260,7 @@ static void write_trace(struct npusim_model *m, u32 offset, u32 value)
 		trace_select(m, (offset - REFNPU_TRACE_EVENT(0, 0)) / 0x20,
 			     offset / 4 % REFNPU_COUNTERS, value);
 	} else if (offset == REFNPU_TRACE_ENABLE) {
-		m->trace.enable = value & 0x7f;
+		trace_enable(m, value & 0x7f);
 	} else if (offset == REFNPU_TRACE_WINDOW) {
 		if (value & 1)
 			trace_open(m);

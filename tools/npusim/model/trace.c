@@ -13,9 +13,13 @@ void trace_open(struct npusim_model *m)
 {
 	struct trace *t = &m->trace;
 	struct task *task;
+	u32 i;
 
 	if (t->window)
 		return;
+	memset(t->cut, 0, sizeof(t->cut));
+	for (i = 0; i < m->core_count; i++)
+		m->cores[i].cut = 0;
 	t->window = 1;
 	t->t0 = clock_at(m, m->now);
 	t->at_open = m->running_count;
@@ -311,13 +315,52 @@ void trace_mark(struct npusim_model *m, const struct task *t)
 	}
 }
 
-static bool traces_blocks(const struct npusim_model *m, const struct task *t, int kind)
+static bool blocks_enabled(u32 enable, const struct task *t, int kind)
 {
 	if (!t->recorded || !t->cost)
 		return false;
-	if (m->trace.enable & REFNPU_TRACE_BLOCK)
+	if (enable & REFNPU_TRACE_BLOCK)
 		return true;
-	return m->trace.enable & REFNPU_TRACE_MIX_BLOCK && is_mix(t) && kind != t->cost->main_kind;
+	return enable & REFNPU_TRACE_MIX_BLOCK && is_mix(t) && kind != t->cost->main_kind;
+}
+
+static bool traces_blocks(const struct npusim_model *m, const struct task *t, int kind)
+{
+	return blocks_enabled(m->trace.enable, t, kind);
+}
+
+/* What a running task will have no record of any more. */
+static void cut_task(struct npusim_model *m, const struct task *t, u32 enable)
+{
+	u32 cleared = m->trace.enable & ~enable;
+	u32 *cut = m->trace.cut;
+	const struct segment *s;
+
+	if (cleared & REFNPU_TRACE_LOG)
+		cut[REFNPU_FIFO_LOG] += is_mix(t) ? 2 : 1;
+	if (cleared & REFNPU_TRACE_PMU && t->cost)
+		cut[REFNPU_FIFO_PMU]++;
+	if (cleared & REFNPU_TRACE_SOC && t->cost)
+		cut[REFNPU_FIFO_SOC]++;
+	if (cleared & REFNPU_TRACE_AICPU && t->d.kind == NPUSIM_TASK_AICPU)
+		cut[REFNPU_FIFO_AICPU]++;
+	for (s = t->segments; s; s = s->task_next) {
+		int kind = m->cores[s->core].kind;
+
+		if (traces_blocks(m, t, kind) && !blocks_enabled(enable, t, kind))
+			m->cores[s->core].cut += s->count - s->reported;
+	}
+}
+
+void trace_enable(struct npusim_model *m, u32 enable)
+{
+	const struct task *t;
+
+	for (t = m->running; t; t = t->run_next) {
+		if (t->recorded)
+			cut_task(m, t, enable);
+	}
+	m->trace.enable = enable;
 }
 
 void trace_start(struct npusim_model *m, struct task *t)
