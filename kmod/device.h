@@ -5,9 +5,11 @@
  * Locks, outermost first:
  *
  *   mmap_lock
- *     npuprof_device.mutex	sessions and their state, programming of the device
- *       npuprof_session.poll_lock	rings that the device writes, around DMA syncs
- *         npuprof_device.lock	producers of all rings, what interrupts and timers look at, owners
+ *     npuprof_session.setup	one request at a time that adds rings or starts
+ *       npuprof_device.mutex	sessions and their state, programming of the device
+ *         npuprof_session.poll_lock	rings that the device writes, around DMA syncs
+ *           npuprof_device.lock	producers of all rings, what interrupts and timers look
+ *					at, owners
  *
  * A reference to runtime power management of the parent is taken before the mutex.
  */

@@ -37,7 +37,7 @@ static bool npuprof_may_hold_rings(const struct file *file)
 static int npuprof_open(struct inode *inode, struct file *file)
 {
 	struct npuprof_device *npu = container_of(inode->i_cdev, struct npuprof_device, cdev);
-	struct npuprof_session *session = npuprof_session_open(npu);
+	struct npuprof_session *session = npuprof_session_open(npu, file);
 
 	if (IS_ERR(session))
 		return PTR_ERR(session);
@@ -174,6 +174,12 @@ static bool npuprof_needs_power(unsigned long number)
 	       number != NPUPROF_IOC_STATS;
 }
 
+/* Requests that must not meet another that adds a ring. */
+static bool npuprof_sets_up(unsigned long number)
+{
+	return number == NPUPROF_IOC_ADD_RING || number == NPUPROF_IOC_START;
+}
+
 /* Serves a request with the device powered, and with the mutex held for most of the time. */
 static int npuprof_serve_powered(struct npuprof_session *session, unsigned long number,
 				 union npuprof_any *any)
@@ -190,9 +196,14 @@ static int npuprof_serve_powered(struct npuprof_session *session, unsigned long 
 		if (err && !READ_ONCE(npu->gone) && err != -EACCES)
 			return -EIO;
 	}
-	mutex_lock(&npu->mutex);
-	err = npuprof_serve(session, number, any);
-	mutex_unlock(&npu->mutex);
+	err = npuprof_sets_up(number) ? mutex_lock_killable(&session->setup) : 0;
+	if (!err) {
+		mutex_lock(&npu->mutex);
+		err = npuprof_serve(session, number, any);
+		mutex_unlock(&npu->mutex);
+		if (npuprof_sets_up(number))
+			mutex_unlock(&session->setup);
+	}
 	if (powered)
 		pm_runtime_put(npu->dev.parent);
 	return err;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Pages of rings: allocation, accounting per user, mapping. */
 #include <linux/capability.h>
+#include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <linux/vmalloc.h>
 
 #include "device.h"
@@ -41,7 +43,7 @@ int npuprof_pages_alloc(struct npuprof_pages *pages, u64 bytes)
 	int err = -ENOMEM;
 
 	memset(pages, 0, sizeof(*pages));
-	pages->pages = kvcalloc(count, sizeof(*pages->pages), GFP_KERNEL_ACCOUNT);
+	pages->pages = kvcalloc(count, sizeof(*pages->pages), NPUPROF_GFP);
 	if (!pages->pages)
 		return -ENOMEM;
 	while (pages->count < count) {
@@ -51,9 +53,7 @@ int npuprof_pages_alloc(struct npuprof_pages *pages, u64 bytes)
 			err = -EINTR;
 			goto fail;
 		}
-		/* A ring that does not fit is refused; nobody is killed for it. */
-		page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN |
-				  __GFP_RETRY_MAYFAIL);
+		page = alloc_page(NPUPROF_GFP | __GFP_ZERO);
 		if (!page)
 			goto fail;
 		pages->pages[pages->count++] = page;
@@ -93,23 +93,35 @@ int npuprof_pages_insert(struct vm_area_struct *vma, unsigned long *address,
 }
 
 /**
+ * npuprof_memory_limit() - how much a process that opens a session may lock anyway
+ *
+ * Return: RLIMIT_MEMLOCK in pages.
+ */
+unsigned long npuprof_memory_limit(void)
+{
+	return rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+}
+
+/**
  * npuprof_memory_charge() - account ring memory to a user
  * @user: who opened the session
+ * @file: the session's
+ * @limit: npuprof_memory_limit() when it was opened
  * @pages: how many pages
  *
- * A user may have npuprof.mlock_kb for each device plus the calling process's RLIMIT_MEMLOCK in all
- * sessions together, and with CAP_IPC_LOCK as much as there is. Whoever profiles several devices
- * needs rings for each.
+ * A user may have npuprof.mlock_kb for each device plus @limit in all sessions together, and if
+ * they were opened with CAP_IPC_LOCK as much as there is. Whoever profiles several devices needs
+ * rings for each.
  *
  * Return: 0 or -ENOMEM.
  */
-int npuprof_memory_charge(struct user_struct *user, unsigned long pages)
+int npuprof_memory_charge(struct user_struct *user, const struct file *file, unsigned long limit,
+			  unsigned long pages)
 {
-	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 	unsigned long used = atomic_long_add_return(pages, &user->locked_vm);
 
 	limit += (unsigned long)(npuprof_mlock_kb >> (PAGE_SHIFT - 10)) * npuprof_device_count();
-	if (used <= limit || capable(CAP_IPC_LOCK))
+	if (used <= limit || file_ns_capable(file, &init_user_ns, CAP_IPC_LOCK))
 		return 0;
 	atomic_long_sub(pages, &user->locked_vm);
 	return -ENOMEM;

@@ -69,7 +69,7 @@ static int refnpu_map(struct refnpu *refnpu, struct npuprof_ring *ring)
 	lockdep_assert_held(&refnpu->npu.mutex);
 	queue->sync = false;
 	queue->page_count = 0;
-	queue->pages = kvcalloc(ring->pages.count, sizeof(*queue->pages), GFP_KERNEL_ACCOUNT);
+	queue->pages = kvcalloc(ring->pages.count, sizeof(*queue->pages), NPUPROF_GFP);
 	if (!queue->pages)
 		return -ENOMEM;
 	for (i = 0; i < ring->pages.count; i++) {

@@ -84,7 +84,9 @@ static void npuprof_unclaim(struct npuprof_session *session, const struct npupro
 	unsigned long flags;
 
 	flags = npuprof_lock(session->npu);
-	*npuprof_owner_of(session->npu, add) = NULL;
+	/* A session that was closed meanwhile has nothing, and somebody else perhaps this. */
+	if (*npuprof_owner_of(session->npu, add) == session)
+		*npuprof_owner_of(session->npu, add) = NULL;
 	npuprof_unlock(session->npu, flags);
 }
 
@@ -180,9 +182,34 @@ static int npuprof_admit(struct npuprof_session *session, struct npuprof_add_rin
 	return err;
 }
 
+/* Lets others at the device while pages are found, which takes the longer the more there are. */
+static struct npuprof_ring *npuprof_create_unlocked(struct npuprof_session *session,
+						    struct npuprof_add_ring *add,
+						    const struct npc_slots slots[2])
+{
+	struct npuprof_device *npu = session->npu;
+	struct npuprof_ring *ring;
+	int err = 0;
+
+	lockdep_assert_held(&session->setup);
+	mutex_unlock(&npu->mutex);
+	ring = npuprof_ring_create(session, add, slots);
+	mutex_lock(&npu->mutex);
+	if (IS_ERR(ring))
+		return ring;
+	if (npu->gone)
+		err = -ENODEV;
+	else if (session->state != NPUPROF_SESSION_IDLE)
+		err = -EBADF;
+	if (!err)
+		return ring;
+	npuprof_ring_discard(ring);
+	return ERR_PTR(err);
+}
+
 /**
  * npuprof_session_add_ring() - NPUPROF_IOC_ADD_RING
- * @session: session; npuprof_device.mutex is held
+ * @session: session; its @setup and npuprof_device.mutex are held, the latter not all the time
  * @add: request, completed on success
  *
  * Return: 0 or an errno of the request.
@@ -216,19 +243,23 @@ int npuprof_session_add_ring(struct npuprof_session *session, struct npuprof_add
 	err = npuprof_admit(session, add, &load, &prefers_device);
 	if (err)
 		goto unclaim;
-	ring = npuprof_ring_create(session, add, slots);
+	/* Known to whoever closes the session meanwhile. */
+	session->load += load;
+	ring = npuprof_create_unlocked(session, add, slots);
 	if (IS_ERR(ring)) {
 		err = PTR_ERR(ring);
 		goto unload;
 	}
 	ring->prefers_device = prefers_device;
-	session->load += load;
 	memcpy(session->schedules, schedules, sizeof(schedules));
 	npuprof_ring_publish_new(ring);
 	return 0;
 
 unload:
-	npu->load -= load;
+	if (session->state != NPUPROF_SESSION_CLOSED) {
+		npu->load -= load;
+		session->load -= load;
+	}
 unclaim:
 	if (claimed)
 		npuprof_unclaim(session, add);

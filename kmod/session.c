@@ -297,8 +297,19 @@ static void npuprof_ring_free(struct npuprof_ring *ring)
 }
 
 /**
+ * npuprof_ring_discard() - undo npuprof_ring_create()
+ * @ring: ring that its session does not know of
+ */
+void npuprof_ring_discard(struct npuprof_ring *ring)
+{
+	npuprof_memory_uncharge(ring->session->user, ring->pages.count);
+	npuprof_ring_free(ring);
+}
+
+/**
  * npuprof_ring_create() - give a ring memory and a place in its session
- * @session: session; npuprof_device.mutex is held
+ * @session: session that gets no other ring meanwhile; locks of the device are better not held, for
+ *	large memory takes its time
  * @add: checked request; the place is filled in
  * @slots: counters of its events
  *
@@ -318,7 +329,7 @@ struct npuprof_ring *npuprof_ring_create(struct npuprof_session *session,
 	if (err)
 		return ERR_PTR(err);
 	pages = (data_bytes - session->data_bytes) >> PAGE_SHIFT;
-	err = npuprof_memory_charge(session->user, pages);
+	err = npuprof_memory_charge(session->user, session->file, session->page_limit, pages);
 	if (err)
 		return ERR_PTR(err);
 	err = -ENOMEM;
@@ -414,6 +425,7 @@ static void npuprof_session_free(struct npuprof_session *session)
 	npuprof_memory_uncharge(session->user, session->charged);
 	free_uid(session->user);
 	put_pid(session->owner);
+	mutex_destroy(&session->setup);
 	kfree(session);
 }
 
@@ -424,7 +436,7 @@ static int npuprof_add_areas(struct npuprof_session *session)
 	unsigned long pages = DIV_ROUND_UP(control, PAGE_SIZE) + DIV_ROUND_UP(tails, PAGE_SIZE);
 	int err;
 
-	err = npuprof_memory_charge(session->user, pages);
+	err = npuprof_memory_charge(session->user, session->file, session->page_limit, pages);
 	if (err)
 		return err;
 	session->charged = pages;
@@ -439,10 +451,11 @@ static int npuprof_add_areas(struct npuprof_session *session)
 /**
  * npuprof_session_open() - a process opens the device
  * @npu: device
+ * @file: what it opens
  *
  * Return: the session, -ENODEV if the device is gone, -ENOMEM or -EINTR.
  */
-struct npuprof_session *npuprof_session_open(struct npuprof_device *npu)
+struct npuprof_session *npuprof_session_open(struct npuprof_device *npu, const struct file *file)
 {
 	struct npuprof_session *session;
 	unsigned long flags;
@@ -453,11 +466,14 @@ struct npuprof_session *npuprof_session_open(struct npuprof_device *npu)
 	if (!session)
 		return ERR_PTR(-ENOMEM);
 	session->npu = npu;
+	session->file = file;
 	session->user = get_uid(current_user());
+	session->page_limit = npuprof_memory_limit();
 	session->owner = get_pid(task_tgid(current));
 	init_waitqueue_head(&session->wait);
 	init_irq_work(&session->wake_work, npuprof_wake);
 	INIT_LIST_HEAD(&session->groups);
+	mutex_init(&session->setup);
 	spin_lock_init(&session->poll_lock);
 	hrtimer_setup(&session->tick, npuprof_tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	hrtimer_setup(&session->poll_timer, npuprof_poll_timer, CLOCK_MONOTONIC,

@@ -131,8 +131,11 @@ struct npuprof_group {
  * @node: in npuprof_device.sessions
  * @id: number among the sessions of the device, from 1
  * @owner: process that opened the file
+ * @file: the opened file, whose opener's credentials count; lives as long as the session
  * @user: who pays for the memory
+ * @page_limit: pages that @user may have beyond what the module grants
  * @charged: pages accounted to @user
+ * @setup: held for ADD_RING and START, outside of npuprof_device.mutex
  * @wait: readers and those who wait in STOP
  * @wake_work: wakes @wait from where that cannot be done
  * @wake: @wake_work is to be queued when npuprof_device.lock is released; under that lock
@@ -181,8 +184,11 @@ struct npuprof_session {
 	struct list_head node;
 	u32 id;
 	struct pid *owner;
+	const struct file *file;
 	struct user_struct *user;
+	unsigned long page_limit;
 	unsigned long charged;
+	struct mutex setup; /* one ring at a time, and none while the session starts */
 
 	wait_queue_head_t wait;
 	struct irq_work wake_work;
@@ -240,15 +246,16 @@ int npuprof_session_flush(struct npuprof_session *session, struct npuprof_contro
 int npuprof_session_stats(struct npuprof_session *session, struct npuprof_stats *stats);
 int npuprof_session_clock(struct npuprof_session *session, struct npuprof_clock *clock);
 
-struct npuprof_session *npuprof_session_open(struct npuprof_device *npu);
+struct npuprof_session *npuprof_session_open(struct npuprof_device *npu, const struct file *file);
 void npuprof_session_release(struct npuprof_session *session);
 void npuprof_session_close(struct npuprof_session *session);
 __poll_t npuprof_session_poll(struct npuprof_session *session);
 
-/* Rings, for requests. npuprof_device.mutex is held. */
+/* Rings, for requests. */
 struct npuprof_ring *npuprof_ring_create(struct npuprof_session *session,
 					 struct npuprof_add_ring *add,
 					 const struct npc_slots slots[2]);
+void npuprof_ring_discard(struct npuprof_ring *ring);
 void npuprof_ring_publish_new(struct npuprof_ring *ring);
 void npuprof_timers_start(struct npuprof_session *session);
 void npuprof_timers_stop(struct npuprof_session *session);

@@ -308,6 +308,23 @@ TEST_F(Gate, MemoryIsUnboundedForWhoMayLockIt) {
             0);
 }
 
+npuprof_add_ring BeyondTheLimit() {
+  npuprof_add_ring ring = SampleRing(NPUPROF_CORE_CUBE, 0, 1000 * kMs, 1u << 20, {0x416});
+  static_assert((uint64_t{1} << 20) * sizeof(npuprof_rec_core_sample) > 90 * kMiB);  // 32 per device
+  return ring;
+}
+
+TEST_F(Gate, MemoryBeyondTheLimitIsForWhoWasOpenedByTheCapability) {
+  EXPECT_EQ(InChild([] {
+              const rlimit none{0, 0};
+              setrlimit(RLIMIT_MEMLOCK, &none);
+              Profiler profiler;
+              BecomeNobody();
+              return profiler.Add(BeyondTheLimit()) == 1 ? 0 : 1;
+            }),
+            0);
+}
+
 // Found by review: the limit was one for all devices together, and a second device's session did not fit.
 TEST_F(Gate, AUserMayProfileTwoDevicesWithDefaultSessions) {
   ASSERT_GE(Backend::Get().devices(), 2u);
@@ -327,6 +344,20 @@ TEST_F(Gate, AUserMayProfileTwoDevicesWithDefaultSessions) {
       }),
       0);
   chmod("/dev/npuprof1", 0600);
+}
+
+TEST_F(Gate, MemoryBeyondTheLimitIsNotForWhoGotTheCapabilityLater) {
+  ASSERT_EQ(WriteFile(std::string(kParameters) + "unprivileged", "Y"), 0);
+  EXPECT_EQ(InChild([] {
+              const rlimit none{0, 0}, all{RLIM_INFINITY, RLIM_INFINITY};
+              setrlimit(RLIMIT_MEMLOCK, &none);
+              if (setresuid(kNobody, kNobody, 0) != 0) return 99;
+              Profiler profiler;
+              if (setresuid(0, 0, 0) != 0) return 98;
+              setrlimit(RLIMIT_MEMLOCK, &all);
+              return profiler.Add(BeyondTheLimit()) == -ENOMEM ? 0 : 1;
+            }),
+            0);
 }
 
 TEST_F(Gate, AnOwnerIsNamedAsTheCallersNamespaceNumbersIt) {

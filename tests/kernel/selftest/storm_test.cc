@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <random>
@@ -144,6 +145,60 @@ TEST(Storm, TwoOwnersEachWithItsOwnCores) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(failures, 0);
+}
+
+npuprof_add_ring LargeRing(uint16_t core) {
+  return SampleRing(NPUPROF_CORE_CUBE, core, 1000 * kMs, 1u << 20, {0x416}, NPUPROF_RING_REGISTER_PATH);
+}
+
+// Memory for a large ring is found without holding up those who use the device.
+TEST(Storm, ALargeRingHoldsNobodyUp) {
+  Profiler large, small;
+  ASSERT_EQ(small.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64)), 1);
+  small.Start();
+  std::atomic<bool> adding{false}, added{false};
+  std::atomic<int> result{0};
+  std::thread adder([&] {
+    adding = true;
+    result = large.Add(LargeRing(1));
+    added = true;
+  });
+  while (!adding) std::this_thread::yield();
+  int served = 0;
+  while (!added) {
+    small.Stats();
+    ++served;
+  }
+  adder.join();
+  EXPECT_EQ(result, 1);
+  EXPECT_GT(served, 10);
+  small.Stop();
+}
+
+TEST(Storm, ClosedWhileARingIsAdded) {
+  int added = 0, closed = 0;
+  for (int k = 0; k < std::max(5, Rounds(20)); ++k) {
+    const int fd = Backend::Get().Open(0);
+    ASSERT_GE(fd, 0);
+    std::atomic<int> result{1};
+    std::atomic<bool> adding{false};
+    std::thread adder([&] {
+      npuprof_add_ring add = LargeRing(2);
+      add.size = sizeof add;
+      adding = true;
+      result = Backend::Get().Ioctl(fd, NPUPROF_IOC_ADD_RING, &add);
+    });
+    while (!adding) std::this_thread::yield();
+    usleep(static_cast<useconds_t>(k * 3000));
+    close(fd);
+    adder.join();
+    EXPECT_TRUE(result == 0 || result == -EBADF) << result;
+    ++(result == 0 ? added : closed);
+    // Nothing is left of its claim, nor of its memory.
+    Profiler next;
+    ASSERT_EQ(next.Add(LargeRing(2)), 1) << k;
+  }
+  EXPECT_GT(closed, 0) << added;
 }
 
 }  // namespace
