@@ -215,12 +215,19 @@ static int npuprof_event_init(struct perf_event *event)
 
 /* --- The set of CPUs changes --- */
 
+static void npuprof_pmu_move(struct npuprof_perf_pmu *mine, unsigned int target)
+{
+	perf_pmu_migrate_context(&mine->pmu, mine->cpu, target);
+	WRITE_ONCE(mine->cpu, target);
+}
+
 static int npuprof_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct npuprof_perf_pmu *mine = hlist_entry(node, struct npuprof_perf_pmu, node);
 
-	if (mine->cpu >= nr_cpu_ids)
-		WRITE_ONCE(mine->cpu, cpu);
+	/* It went before anybody asked to be told. */
+	if (!cpu_online(mine->cpu))
+		npuprof_pmu_move(mine, cpu);
 	return 0;
 }
 
@@ -234,8 +241,7 @@ static int npuprof_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	target = cpumask_any_but(cpu_online_mask, cpu);
 	if (target >= nr_cpu_ids)
 		return 0;
-	perf_pmu_migrate_context(&mine->pmu, cpu, target);
-	WRITE_ONCE(mine->cpu, target);
+	npuprof_pmu_move(mine, target);
 	return 0;
 }
 
@@ -273,20 +279,23 @@ static struct npuprof_perf_pmu *npuprof_pmu_create(struct npuprof_device *npu)
 	};
 	/* Before it is registered: tools may look at its files at once. */
 	npuprof_pmu_assign(mine, npu);
-	mine->cpu = nr_cpu_ids;
+	mine->cpu = cpumask_any(cpu_online_mask);
 	snprintf(mine->name, sizeof(mine->name), "npuprof_%u", npuprof_number(npu));
-	/* Also finds a CPU, before anybody can ask for it. */
-	err = cpuhp_state_add_instance(npuprof_cpuhp, &mine->node);
-	if (err)
-		goto no_cpu;
+	/*
+	 * CPUs that come and go move events from context to context, and before it is registered
+	 * a PMU has none.
+	 */
 	err = perf_pmu_register(&mine->pmu, mine->name, -1);
 	if (err)
 		goto no_pmu;
+	err = cpuhp_state_add_instance(npuprof_cpuhp, &mine->node);
+	if (err)
+		goto no_cpu;
 	return mine;
 
-no_pmu:
-	cpuhp_state_remove_instance_nocalls(npuprof_cpuhp, &mine->node);
 no_cpu:
+	perf_pmu_unregister(&mine->pmu);
+no_pmu:
 	kfree(mine);
 	return ERR_PTR(err);
 }
@@ -409,8 +418,9 @@ void npuprof_perf_exit(void)
 	for (i = 0; i < NPUPROF_DEVICES_MAX; i++) {
 		if (!npuprof_pmus[i])
 			continue;
-		perf_pmu_unregister(&npuprof_pmus[i]->pmu);
+		/* First, because a CPU that goes asks for the contexts of the PMU. */
 		cpuhp_state_remove_instance_nocalls(npuprof_cpuhp, &npuprof_pmus[i]->node);
+		perf_pmu_unregister(&npuprof_pmus[i]->pmu);
 		kfree(npuprof_pmus[i]);
 	}
 	cpuhp_remove_multi_state(npuprof_cpuhp);

@@ -351,6 +351,36 @@ def test_events_move_with_the_cpus():
         assert event.count() == 48_000
 
 
+def test_the_module_comes_and_goes_while_cpus_do():
+    cpu = "/sys/devices/system/cpu/cpu1/online"
+    if not os.path.exists(cpu):
+        raise npu.Skip("CPU 1 of this machine cannot go off line")
+    done, toggled = threading.Event(), [0]
+
+    def toggle():
+        while not done.is_set():
+            for state in ("0", "1"):
+                # The kernel keeps its CPUs while it probes a device.
+                toggled[0] += refused(write, cpu, state) == 0
+
+    thread = threading.Thread(target=toggle)
+    thread.start()
+    try:
+        for _ in range(max(3, 12 * int(os.environ.get("NPUPROF_LAB_EFFORT", "100")) // 100)):
+            subprocess.run(["rmmod", "npuprof"], check=True)
+            npu.load(sys.argv[1])
+            with Event("aic_cycles") as event:
+                port.submit(0, CUBE, cycles=1000, blocks=24)
+                port.wait(0)
+                assert event.count() == 24_000, event.read()
+    finally:
+        done.set()
+        thread.join()
+        if read(cpu) == "0\n":
+            write(cpu, "1")
+    assert toggled[0] > 2, toggled
+
+
 def unbind(bus):
     write("/sys/bus/pci/drivers/npuprof_refnpu/unbind", bus)
 
