@@ -433,7 +433,8 @@ void StagedFile::Trouble(int error, Clock::time_point now) {
   if (failing_ != 0 || failed()) return;
   const bool first = stall_error_ != error;
   stall_error_ = error;
-  ++tries_;
+  // Writes that were under way together fail together: that is one try.
+  if (first || now >= retry_at_) ++tries_;
   // A full disk is waited for as long as memory can hold what comes.
   if (DiskIsFull(error) && station_->pool->free_blocks() == 0) storage_->DiskIsFull(error);
   const bool hopeless = (DiskIsFull(error) && storage_->disk_full() != 0 && (ages_ || outlives_full_disk_)) ||

@@ -170,6 +170,21 @@ TEST_P(FaultTest, PassingErrorCostsNothing) {
   EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
 }
 
+TEST_P(FaultTest, WritesThatFailTogetherAreOneTry) {
+  // With O_DIRECT a dozen blocks are under way at once.
+  std::chrono::steady_clock::time_point first{};
+  auto collection = drain_.Open(With([&](const WriteOp&) {
+                                  const auto now = std::chrono::steady_clock::now();
+                                  if (first == std::chrono::steady_clock::time_point{}) first = now;
+                                  return now - first < milliseconds(40) ? -EIO : 0;
+                                }),
+                                messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(64, 50'000);
+  collection->Add(std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), data, 50'000));
+  ASSERT_TRUE(collection->Finish(seconds(30)).ok());
+  EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
+}
+
 TEST_P(FaultTest, RemovedDirectoryIsNoticedAndNamedOnce) {
   Options options = Plain();
   options.flush_interval = milliseconds(20);
