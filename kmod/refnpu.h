@@ -26,6 +26,10 @@
 /* How long a lost interrupt stays unnoticed. */
 #define REFNPU_WATCHDOG_NS	(100ULL * NSEC_PER_MSEC)
 
+/* Why a device is not asked: it went, or the bus keeps it away until it is reset. */
+#define REFNPU_GONE	0
+#define REFNPU_FROZEN	1
+
 /* After how long without records the next one of a queue shall interrupt. */
 #define REFNPU_QUIET_NS		(4ULL * NSEC_PER_MSEC)
 
@@ -92,7 +96,7 @@ struct refnpu_queue {
  * @npu: the part that is common to all NPUs
  * @bus: device for DMA
  * @regs: register region
- * @dead: it no longer answers; set by whoever noticed
+ * @dead: it no longer answers; bits REFNPU_GONE and REFNPU_FROZEN, set by whoever noticed
  * @totals: how many totals each unit has
  * @events: numbers of the events its cores can count
  * @heads: words into which the device writes how far its queues are
@@ -185,7 +189,7 @@ static inline void refnpu_write64(struct refnpu *refnpu, struct npuprof_account 
 
 static inline bool refnpu_dead(const struct refnpu *refnpu)
 {
-	return test_bit(0, &refnpu->dead);
+	return READ_ONCE(refnpu->dead);
 }
 
 /* Account of the session that records tasks, or the driver's own. */

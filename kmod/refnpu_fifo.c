@@ -244,6 +244,8 @@ void refnpu_fifo_arm(struct refnpu *refnpu, struct refnpu_fifo *fifo, struct npu
 void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account)
 {
 	struct refnpu_fifo *fifo, *next;
+	enum npuprof_loss_cause cause = test_bit(REFNPU_FROZEN, &refnpu->dead) ?
+						NPUPROF_LOSS_RESET : NPUPROF_LOSS_REMOVED;
 	unsigned long flags;
 
 	lockdep_assert_held(&refnpu->npu.mutex);
@@ -251,7 +253,7 @@ void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account)
 	list_for_each_entry_safe(fifo, next, &refnpu->busy_fifos, node) {
 		refnpu_write32(refnpu, account, fifo->base + REFNPU_FIFO_CTRL, 0);
 		/* Entries that were seen waiting, and that a device which went took along. */
-		npc_ring_lose(&fifo->ring->producer, NPUPROF_LOSS_REMOVED, fifo->left, 0, 0);
+		npc_ring_lose(&fifo->ring->producer, cause, fifo->left, 0, 0);
 		fifo->left = 0;
 		fifo->ring = NULL;
 		__clear_bit(fifo - refnpu->fifos, refnpu->ready);

@@ -25,9 +25,14 @@ static irqreturn_t refnpu_irq(int irq, void *data)
  */
 void refnpu_check_presence(struct refnpu *refnpu)
 {
+	/* The bus keeps it away after an error, and may bring it back. */
+	if (to_pci_dev(refnpu->bus)->error_state == pci_channel_io_frozen)
+		set_bit(REFNPU_FROZEN, &refnpu->dead);
+	if (test_bit(REFNPU_FROZEN, &refnpu->dead))
+		return;
 	if (readl(refnpu->regs + REFNPU_ID) == REFNPU_ID_VALUE)
 		return;
-	if (!test_and_set_bit(0, &refnpu->dead))
+	if (!test_and_set_bit(REFNPU_GONE, &refnpu->dead))
 		npuprof_device_lost(&refnpu->npu);
 }
 
@@ -234,6 +239,8 @@ static int refnpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		goto no_master;
 	pci_set_drvdata(pdev, refnpu);
+	/* What a reset of the slot makes it forget. */
+	pci_save_state(pdev);
 	err = npuprof_device_add(&refnpu->npu);
 	if (err)
 		goto no_master;
@@ -313,7 +320,51 @@ static void refnpu_reset_done(struct pci_dev *pdev)
 	refnpu_resume(&pdev->dev);
 }
 
+/*
+ * An error on the bus: sessions pause as for a reset. While the channel is frozen nothing can be
+ * read, so that what the device still had is lost without a count.
+ */
+static pci_ers_result_t refnpu_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	struct refnpu *refnpu = pci_get_drvdata(pdev);
+
+	if (state == pci_channel_io_perm_failure) {
+		if (!test_and_set_bit(REFNPU_GONE, &refnpu->dead))
+			npuprof_device_lost(&refnpu->npu);
+		return PCI_ERS_RESULT_DISCONNECT;
+	}
+	if (state == pci_channel_io_frozen)
+		set_bit(REFNPU_FROZEN, &refnpu->dead);
+	npuprof_device_pause(&refnpu->npu);
+	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t refnpu_slot_reset(struct pci_dev *pdev)
+{
+	struct refnpu *refnpu = pci_get_drvdata(pdev);
+
+	/* Without sessions it may have been asleep. */
+	pci_set_power_state(pdev, PCI_D0);
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+	clear_bit(REFNPU_FROZEN, &refnpu->dead);
+	refnpu_check_presence(refnpu);
+	if (refnpu_dead(refnpu))
+		return PCI_ERS_RESULT_DISCONNECT;
+	/* Also if there was no reset after all: nothing of before goes on by itself. */
+	refnpu_self_write32(refnpu, REFNPU_CONTROL, REFNPU_CONTROL_RESET_PMU);
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static void refnpu_error_resume(struct pci_dev *pdev)
+{
+	refnpu_resume(&pdev->dev);
+}
+
 static const struct pci_error_handlers refnpu_errors = {
+	.error_detected = refnpu_error_detected,
+	.slot_reset = refnpu_slot_reset,
+	.resume = refnpu_error_resume,
 	.reset_prepare = refnpu_reset_prepare,
 	.reset_done = refnpu_reset_done,
 };

@@ -68,7 +68,8 @@ def boot(kernel, directory, tree, config, device, limit, files=None):
         return Outcome(f"the path '{tree}' has a space, which the guest's command line cannot carry", 0, "")
     modules = []
     if kernel.arch == "aarch64" or kernel.name != "debug":
-        modules = initramfs.module_order(kernel.modules(), initramfs.WANTED_MODULES)
+        modules = initramfs.module_order(kernel.modules(),
+                                         initramfs.WANTED_MODULES + config.get("modules", []))
     initramfs.write(os.path.join(directory, "initramfs"),
                     os.path.join(HERE, "guest", "init-offline" if files else "init"),
                     config.get("busybox") or shutil.which("busybox") or "/bin/busybox", modules, files)

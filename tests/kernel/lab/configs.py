@@ -47,6 +47,13 @@ CONFIGS = {
         "kernel": "debian", "accel": MULTI, "limit": 900, "options": ["NPUPROF_PERF=n"],
         "boots": [["observe"]],
     },
+    "aer": {
+        "about": "an NPU below a root port, errors on the bus",
+        "kernel": "debian", "accel": MULTI, "limit": 900, "devices": 1, "modules": ["aer_inject"],
+        "qemu": ["-device", "pcie-root-port,id=port1,chassis=1,slot=1,hotplug=off",
+                 "-device", "refnpu,index=1,id=npu1,bus=port1"],
+        "boots": [["aer"]],
+    },
     "icount": {
         "about": "one CPU whose time counts instructions: rates and losses",
         "kernel": "debian", "accel": ICOUNT, "limit": 900, "patience": 20,
@@ -85,7 +92,7 @@ CONFIGS = {
 }
 
 # `debug` is reported as skipped, with the reason, where there is no such kernel.
-DEFAULT = ["npu", "debian", "cpus", "noperf", "icount", "swiotlb", "iommu", "pm", "arm64", "debug"]
+DEFAULT = ["npu", "debian", "cpus", "noperf", "aer", "icount", "swiotlb", "iommu", "pm", "arm64", "debug"]
 
 # Builds without a boot.
 BUILDS = {

@@ -25,6 +25,7 @@ SUITES = {
     "udev": Suite("python3 -B {here}/suites/udev.py {module} {tree} '{udev}'", 120,
                   "who may open the nodes once udev has seen them"),
     "perf": Suite("python3 -B {here}/suites/perf.py {module} {tree}", 180, "perf stat -e npuprof_<N>/.../"),
+    "aer": Suite("python3 -B {here}/suites/aer.py {module}", 120, "errors on the bus in mid-run"),
     "demo": Suite("python3 -B {here}/suites/demo.py {module} {build} {tree}", 400,
                   "the demonstration, from launch to export"),
     "record": Suite("python3 -B {here}/suites/record.py {module} {build} {tree}", 300,

@@ -20,6 +20,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(RefNpu, REFNPU)
 #define PCI_CLASS_ACCELERATOR 0x1200
 #define PM_OFFSET	      0x60
 #define EXPRESS_OFFSET	      0x80
+#define ERRORS_OFFSET	      0x100
 
 struct RefNpu {
 	PCIDevice pci;
@@ -208,6 +209,7 @@ static void config_write(PCIDevice *pci, uint32_t address, uint32_t value, int l
 		return;
 	pci_default_write_config(pci, address, value, len);
 	pcie_cap_flr_write_config(pci, address, value, len);
+	pcie_aer_write_config(pci, address, value, len);
 	power_changed(s, before);
 }
 
@@ -306,10 +308,16 @@ static void realize(PCIDevice *pci, Error **errp)
 		return;
 	for (vector = 0; vector < REFNPU_INT_VECTORS; vector++)
 		msix_vector_use(pci, vector);
+	/* Errors are reported below a root port only; elsewhere nobody asks. */
+	if (pcie_aer_init(pci, PCI_ERR_VER, ERRORS_OFFSET, PCI_ERR_SIZEOF, errp) < 0) {
+		msix_uninit_exclusive_bar(pci);
+		return;
+	}
 	s->device =
 		port_device_attach(refnpu_machine(), s->index, &s->config, &device_ops, s, &error);
 	if (s->device)
 		return;
+	pcie_aer_exit(pci);
 	msix_uninit_exclusive_bar(pci);
 	if (error == -EEXIST)
 		error_setg(errp, TYPE_REFNPU ": index=%u is taken by another device", s->index);
@@ -323,6 +331,7 @@ static void unrealize(PCIDevice *pci)
 
 	port_device_detach(s->device);
 	s->device = NULL;
+	pcie_aer_exit(pci);
 	msix_uninit_exclusive_bar(pci);
 }
 
