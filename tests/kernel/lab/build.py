@@ -9,9 +9,6 @@ import subprocess
 from kernels import Unavailable
 
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-
-
 class BuildError(Exception):
     pass
 
@@ -53,7 +50,7 @@ def module(tree, directory, kernel, options=()):
             raise Unavailable("the arm64 compiler (gcc-aarch64-linux-gnu) is not installed")
         command += ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"]
     if not kernel.warns():
-        command.append(f"KCFLAGS=-include {os.path.join(HERE, 'warn.h')}")
+        command.append(f"KCFLAGS=-include {os.path.join(copy, 'kmod', 'tests', 'warn.h')}")
     run(f"building npuprof.ko for {kernel.version}", command + list(options), copy + ".log")
     return os.path.join(copy, "kmod", "npuprof.ko")
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Warnings for a module on a kernel without CONFIG_BUG, where WARN_ON() and what is made of it, such as
- * lockdep_assert_held(), only evaluates its condition. The compiler reads this before the module's files.
+ * Warnings for the module on a kernel without CONFIG_BUG, where WARN_ON() and what is made of it,
+ * such as lockdep_assert_held(), only evaluates its condition. The compiler reads this before the
+ * module's files.
  */
-#ifndef NPUPROF_LAB_WARN_H
-#define NPUPROF_LAB_WARN_H
+#ifndef NPUPROF_WARN_H
+#define NPUPROF_WARN_H
 
 #if defined(CONFIG_BUG) || defined(__ASSEMBLY__)
 #error "only for kernels that keep silent"
@@ -36,4 +37,4 @@
 #undef WARN_ONCE
 #define WARN_ONCE(condition, format...)	WARN(condition, format)
 
-#endif /* NPUPROF_LAB_WARN_H */
+#endif /* NPUPROF_WARN_H */
