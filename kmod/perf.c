@@ -294,6 +294,10 @@ static struct npuprof_perf_pmu *npuprof_pmu_create(struct npuprof_device *npu)
 	return mine;
 
 no_cpu:
+	/*
+	 * The PMU is public and may have events, which must not happen. It does not: adding fails
+	 * only where npuprof_cpu_online() does, and that returns 0.
+	 */
 	perf_pmu_unregister(&mine->pmu);
 no_pmu:
 	kfree(mine);
