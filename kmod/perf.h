@@ -62,6 +62,7 @@ struct npuprof_account {
  * @users: events that cover it
  * @taken: bit k: counter k belongs to an event
  * @counting: bit k: counter k counts
+ * @on: its registers are set up for that
  * @events: what the counters count
  * @counters: extended counters, cycles after the others
  */
@@ -69,6 +70,7 @@ struct npuprof_perf_core {
 	unsigned int users;
 	u8 taken;
 	u8 counting;
+	bool on;
 	u16 events[NPUPROF_MAX_COUNTERS];
 	struct npc_counter counters[NPUPROF_MAX_COUNTERS + 1];
 };
@@ -79,7 +81,8 @@ struct npuprof_perf_core {
  * @busy_cores: how many of them have users
  * @units: events that read a unit, by channel
  * @llc_writes: those of the last-level cache want writes counted
- * @active: events that count, by active_entry
+ * @active: events that count in units, by active_entry
+ * @epoch: how often the device came back without its totals; see perf_event.hw.event_base
  * @off: the device is away, for a while or for good: registers are not touched
  * @timer: reads counters before they have gone round, whatever becomes of interrupts
  * @cursor: core at which @timer goes on
@@ -92,6 +95,7 @@ struct npuprof_perf {
 	unsigned int units[NPUPROF_CHANNEL_COUNT];
 	bool llc_writes;
 	struct list_head active;
+	unsigned long epoch;
 	bool off;
 	struct hrtimer timer;
 	unsigned int cursor;
@@ -118,15 +122,17 @@ struct npuprof_device *npuprof_perf_device(struct device *dev);
 /* perf_check.c */
 int npuprof_perf_check(struct npuprof_device *npu, const struct perf_event *event);
 
+/* perf_core.c */
+enum hrtimer_restart npuprof_perf_timer(struct hrtimer *timer);
+bool npuprof_perf_holds(const struct npuprof_device *npu, const struct npuprof_add_ring *add);
+bool npuprof_perf_overflow(struct npuprof_device *npu, unsigned int core);
+
 /* perf_count.c */
 int npuprof_perf_add(struct perf_event *event, int flags);
 void npuprof_perf_del(struct perf_event *event, int flags);
 void npuprof_perf_start(struct perf_event *event, int flags);
 void npuprof_perf_stop(struct perf_event *event, int flags);
 void npuprof_perf_read(struct perf_event *event);
-enum hrtimer_restart npuprof_perf_timer(struct hrtimer *timer);
-bool npuprof_perf_holds(const struct npuprof_device *npu, const struct npuprof_add_ring *add);
-bool npuprof_perf_overflow(struct npuprof_device *npu, unsigned int core);
 void npuprof_perf_pause(struct npuprof_device *npu);
 void npuprof_perf_resume(struct npuprof_device *npu);
 

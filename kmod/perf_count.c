@@ -1,100 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Counting for perf: who has which counter, starting, stopping and reading them. What perf calls
- * runs with interrupts off and perf's own raw locks held.
+ * runs with interrupts off and perf's own raw locks held, and has to be done when it returns; that
+ * nobody else waits longer than for one core, npuprof_device.lock is let go after each.
  */
-#include <linux/ktime.h>
-
 #include "perf_internal.h"
 #include "session.h"
-#include "trace.h"
 
-/* However long an interrupt is away, counters are read so often. */
-static ktime_t npuprof_perf_interval(const struct npuprof_device *npu)
-{
-	u64 deadline = npc_counter_deadline_ns(npu->caps.counter_bits,
-					       npu->caps.core_hz * npu->ops->counts_per_cycle);
-
-	return ns_to_ktime(min_t(u64, deadline, NSEC_PER_SEC));
-}
-
-/* --- Counters of cores --- */
-
-static void npuprof_begin(struct npuprof_device *npu, unsigned int core, unsigned int counter)
-{
-	struct npuprof_perf_core *mine = &npu->perf.cores[core];
-	u64 preset = npc_counter_preset(npu->caps.counter_bits);
-
-	/*
-	 * From half of the range on, the first interrupt leaves half a range of time to answer it.
-	 * What was counted before stays in the total.
-	 */
-	npu->ops->counter_set(npu, core, counter, mine->events[counter], preset);
-	mine->counters[counter].last = preset;
-}
-
-/* Brings the totals of some counters of a core up to date. Returns which of them overflowed. */
-static u32 npuprof_refresh(struct npuprof_device *npu, unsigned int core, u32 counters)
-{
-	struct npuprof_perf_core *mine = &npu->perf.cores[core];
-	struct npc_core_reading reading;
-	unsigned int i;
-
-	if (npu->perf.off || !npu->ops->counters_read(npu, core, counters, &reading))
-		return 0;
-	for (i = 0; i < NPUPROF_MAX_COUNTERS; i++)
-		if (counters & BIT(i))
-			npc_counter_update(&mine->counters[i], reading.counters[i],
-					   reading.overflowed & BIT(i));
-	if (counters & BIT(NPUPROF_CYCLES))
-		npc_counter_update(&mine->counters[NPUPROF_CYCLES], reading.cycles,
-				   reading.overflowed & BIT(NPUPROF_CYCLES));
-	return reading.overflowed & counters;
-}
-
-static void npuprof_switch_on(struct npuprof_device *npu, unsigned int core)
-{
-	struct npuprof_perf_core *mine = &npu->perf.cores[core];
-	struct npc_core_reading reading;
-
-	npu->ops->core_enable(npu, core, true);
-	if (npu->ops->counters_read(npu, core, BIT(NPUPROF_CYCLES), &reading))
-		mine->counters[NPUPROF_CYCLES].last = reading.cycles;
-}
-
-static void npuprof_take_core(struct npuprof_device *npu, unsigned int core)
-{
-	struct npuprof_perf_core *mine = &npu->perf.cores[core];
-	unsigned int i;
-
-	if (mine->users++)
-		return;
-	for (i = 0; i < NPUPROF_MAX_COUNTERS; i++)
-		npc_counter_start(&mine->counters[i], npu->caps.counter_bits, 0);
-	npc_counter_start(&mine->counters[NPUPROF_CYCLES], npu->caps.cycle_bits, 0);
-	if (!npu->perf.off)
-		npuprof_switch_on(npu, core);
-	if (!npu->perf.busy_cores++)
-		hrtimer_start(&npu->perf.timer, npuprof_perf_interval(npu),
-			      HRTIMER_MODE_REL_PINNED_HARD);
-}
-
-static void npuprof_give_core(struct npuprof_device *npu, unsigned int core)
-{
-	if (--npu->perf.cores[core].users)
-		return;
-	npu->perf.busy_cores--;
-	if (!npu->perf.off)
-		npu->ops->core_enable(npu, core, false);
-}
-
-/* --- One event; npuprof_device.lock is held --- */
+/* --- One event --- */
 
 static int npuprof_claim_unit(struct npuprof_device *npu, struct perf_event *event)
 {
 	u32 unit = NPUPROF_CONFIG_UNIT(event->attr.config);
 	bool writes = NPUPROF_CONFIG_EVENT(event->attr.config) >= NPUPROF_LLC_EVENTS;
 
+	lockdep_assert_held(&npu->lock);
 	/* The other units have totals that anybody may read. */
 	if (unit == NPUPROF_CHANNEL_LLC) {
 		if (npu->channel_owner[unit])
@@ -114,6 +34,7 @@ static int npuprof_claim_cores(struct npuprof_device *npu, struct perf_event *ev
 	unsigned int core, counter = NPUPROF_CYCLES;
 	u32 taken = 0;
 
+	lockdep_assert_held(&npu->lock);
 	for (core = npuprof_next_core(event, 0); core != NPUPROF_NO_CORE;
 	     core = npuprof_next_core(event, core + 1)) {
 		if (npu->core_owner[core])
@@ -126,94 +47,69 @@ static int npuprof_claim_cores(struct npuprof_device *npu, struct perf_event *ev
 			return -EAGAIN;
 	}
 	for (core = npuprof_next_core(event, 0); core != NPUPROF_NO_CORE;
-	     core = npuprof_next_core(event, core + 1)) {
-		npuprof_take_core(npu, core);
-		if (!number)
-			continue;
-		npu->perf.cores[core].taken |= BIT(counter);
-		npu->perf.cores[core].events[counter] = number;
-	}
+	     core = npuprof_next_core(event, core + 1))
+		npuprof_core_take(npu, core, counter, number);
 	event->hw.idx = counter;
 	return 0;
 }
 
-/* What the hardware counted for an event so far, from an arbitrary beginning. */
-static bool npuprof_total(struct npuprof_device *npu, const struct perf_event *event, u64 *total)
-{
-	unsigned int core;
+typedef void (*npuprof_core_act)(struct npuprof_device *npu, unsigned int core,
+				 unsigned int counter);
 
-	if (npuprof_counts_unit(event)) {
-		if (npu->perf.off)
-			return false;
-		return npu->ops->unit_total(npu, NPUPROF_CONFIG_UNIT(event->attr.config),
-					    NPUPROF_CONFIG_EVENT(event->attr.config), total);
-	}
-	*total = 0;
+/* Does something on each core of an event. Returns the sum of the totals after it. */
+static u64 npuprof_each_core(struct perf_event *event, npuprof_core_act act)
+{
+	struct npuprof_device *npu = npuprof_of_event(event);
+	unsigned int core, counter = event->hw.idx;
+	unsigned long irq;
+	u64 total = 0;
+
 	for (core = npuprof_next_core(event, 0); core != NPUPROF_NO_CORE;
 	     core = npuprof_next_core(event, core + 1)) {
-		npuprof_refresh(npu, core, BIT(event->hw.idx));
-		*total += npu->perf.cores[core].counters[event->hw.idx].total;
+		irq = npuprof_lock(npu);
+		act(npu, core, counter);
+		total += npu->perf.cores[core].counters[counter].total;
+		npuprof_unlock(npu, irq);
 	}
-	return true;
+	return total;
 }
 
-static void npuprof_update(struct npuprof_device *npu, struct perf_event *event)
+static void npuprof_add_to(struct perf_event *event, u64 total)
 {
 	u64 before = local64_read(&event->hw.prev_count);
-	u64 total;
 
-	lockdep_assert_held(&npu->lock);
-	if (!npuprof_total(npu, event, &total))
-		return;
 	local64_set(&event->hw.prev_count, total);
 	local64_add(total - before, &event->count);
 }
 
-/* Lets the hardware count for an event. */
-static void npuprof_engage(struct npuprof_device *npu, struct perf_event *event)
+static bool npuprof_unit_total(struct npuprof_device *npu, const struct perf_event *event,
+			       u64 *total)
 {
-	unsigned int core;
-
-	if (npuprof_counts_unit(event) || event->hw.idx == NPUPROF_CYCLES)
-		return;
-	for (core = npuprof_next_core(event, 0); core != NPUPROF_NO_CORE;
-	     core = npuprof_next_core(event, core + 1)) {
-		npu->perf.cores[core].counting |= BIT(event->hw.idx);
-		if (!npu->perf.off)
-			npuprof_begin(npu, core, event->hw.idx);
-	}
+	lockdep_assert_held(&npu->lock);
+	return npu->ops->unit_total(npu, NPUPROF_CONFIG_UNIT(event->attr.config),
+				    NPUPROF_CONFIG_EVENT(event->attr.config), total);
 }
 
-/* Takes what the hardware says now for the beginning of an event. */
-static void npuprof_rebase(struct npuprof_device *npu, struct perf_event *event)
+/* Takes what a unit says now for the beginning of an event. */
+static void npuprof_unit_rebase(struct npuprof_device *npu, struct perf_event *event)
 {
-	unsigned int core;
-	u64 total = 0;
+	u64 total;
 
-	if (npuprof_counts_unit(event) || event->hw.idx == NPUPROF_CYCLES) {
-		if (!npuprof_total(npu, event, &total))
-			return;
-	} else {
-		/* Just set, so there is nothing to read. */
-		for (core = npuprof_next_core(event, 0); core != NPUPROF_NO_CORE;
-		     core = npuprof_next_core(event, core + 1))
-			total += npu->perf.cores[core].counters[event->hw.idx].total;
-	}
+	lockdep_assert_held(&npu->lock);
+	if (npu->perf.off || !npuprof_unit_total(npu, event, &total))
+		return;
 	local64_set(&event->hw.prev_count, total);
+	event->hw.event_base = npu->perf.epoch;
 }
 
-static void npuprof_disengage(struct npuprof_device *npu, struct perf_event *event)
+static void npuprof_unit_update(struct npuprof_device *npu, struct perf_event *event)
 {
-	unsigned int core;
+	u64 total;
 
-	if (npuprof_counts_unit(event) || event->hw.idx == NPUPROF_CYCLES)
-		return;
-	for (core = npuprof_next_core(event, 0); core != NPUPROF_NO_CORE;
-	     core = npuprof_next_core(event, core + 1)) {
-		npu->perf.cores[core].counting &= ~BIT(event->hw.idx);
-		if (!npu->perf.off)
-			npu->ops->counter_set(npu, core, event->hw.idx, 0, 0);
-	}
+	lockdep_assert_held(&npu->lock);
+	/* After a reset totals begin anew; until the event does so too, there is no difference. */
+	if (event->hw.event_base == npu->perf.epoch && npuprof_unit_total(npu, event, &total))
+		npuprof_add_to(event, total);
 }
 
 /* --- What perf calls --- */
@@ -230,11 +126,14 @@ void npuprof_perf_start(struct perf_event *event, int flags)
 
 	if (!(event->hw.state & PERF_HES_STOPPED) || event->hw.idx == NPUPROF_NOTHING)
 		return;
-	irq = npuprof_lock(npu);
-	npuprof_engage(npu, event);
-	npuprof_rebase(npu, event);
-	list_add_tail(&event->active_entry, &npu->perf.active);
-	npuprof_unlock(npu, irq);
+	if (npuprof_counts_unit(event)) {
+		irq = npuprof_lock(npu);
+		npuprof_unit_rebase(npu, event);
+		list_add_tail(&event->active_entry, &npu->perf.active);
+		npuprof_unlock(npu, irq);
+	} else {
+		local64_set(&event->hw.prev_count, npuprof_each_core(event, npuprof_core_start));
+	}
 	event->hw.state = 0;
 	perf_event_update_userpage(event);
 }
@@ -251,11 +150,15 @@ void npuprof_perf_stop(struct perf_event *event, int flags)
 
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
-	irq = npuprof_lock(npu);
-	npuprof_update(npu, event);
-	npuprof_disengage(npu, event);
-	list_del(&event->active_entry);
-	npuprof_unlock(npu, irq);
+	if (npuprof_counts_unit(event)) {
+		irq = npuprof_lock(npu);
+		if (!npu->perf.off)
+			npuprof_unit_update(npu, event);
+		list_del(&event->active_entry);
+		npuprof_unlock(npu, irq);
+	} else {
+		npuprof_add_to(event, npuprof_each_core(event, npuprof_core_stop));
+	}
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
@@ -295,24 +198,18 @@ int npuprof_perf_add(struct perf_event *event, int flags)
 void npuprof_perf_del(struct perf_event *event, int flags)
 {
 	struct npuprof_device *npu = npuprof_of_event(event);
-	unsigned int core;
 	unsigned long irq;
 
 	npuprof_perf_stop(event, PERF_EF_UPDATE);
 	if (event->hw.idx == NPUPROF_NOTHING)
 		return;
-	irq = npuprof_lock(npu);
 	if (npuprof_counts_unit(event)) {
+		irq = npuprof_lock(npu);
 		npu->perf.units[NPUPROF_CONFIG_UNIT(event->attr.config)]--;
+		npuprof_unlock(npu, irq);
 	} else {
-		for (core = npuprof_next_core(event, 0); core != NPUPROF_NO_CORE;
-		     core = npuprof_next_core(event, core + 1)) {
-			if (event->hw.idx != NPUPROF_CYCLES)
-				npu->perf.cores[core].taken &= ~BIT(event->hw.idx);
-			npuprof_give_core(npu, core);
-		}
+		npuprof_each_core(event, npuprof_core_give);
 	}
-	npuprof_unlock(npu, irq);
 	perf_event_update_userpage(event);
 }
 
@@ -325,93 +222,39 @@ void npuprof_perf_read(struct perf_event *event)
 	struct npuprof_device *npu = npuprof_of_event(event);
 	unsigned long irq;
 
-	irq = npuprof_lock(npu);
-	if (!(event->hw.state & PERF_HES_STOPPED))
-		npuprof_update(npu, event);
-	npuprof_unlock(npu, irq);
+	if (event->hw.state & PERF_HES_STOPPED)
+		return;
+	if (npuprof_counts_unit(event)) {
+		irq = npuprof_lock(npu);
+		if (!npu->perf.off)
+			npuprof_unit_update(npu, event);
+		npuprof_unlock(npu, irq);
+	} else {
+		npuprof_add_to(event, npuprof_each_core(event, npuprof_core_read));
+	}
 }
 
 /* --- What the rest of the driver calls --- */
 
-/**
- * npuprof_perf_holds() - whether perf has what a ring would need
- * @npu: device; npuprof_device.lock is held
- * @add: checked request
- *
- * Return: true if the ring cannot be.
- */
-bool npuprof_perf_holds(const struct npuprof_device *npu, const struct npuprof_add_ring *add)
+/* Does something with each event that counts in a unit. Events may come and go meanwhile. */
+static void npuprof_each_unit_event(struct npuprof_device *npu,
+				    void (*act)(struct npuprof_device *npu,
+						struct perf_event *event))
 {
-	unsigned int core = add->core;
-
-	lockdep_assert_held(&npu->lock);
-	if (add->channel == NPUPROF_CHANNEL_LLC)
-		return npu->perf.units[NPUPROF_CHANNEL_LLC];
-	if (add->channel != NPUPROF_CHANNEL_CORE_SAMPLE)
-		return false;
-	return npu->perf.cores[core + npuprof_first_core(npu, add->core_kind)].users;
-}
-
-/**
- * npuprof_perf_overflow() - a counter of a core passed its range
- * @npu: device; npuprof_device.lock is held
- * @core: core
- *
- * Return: true if it was perf's and has been read.
- */
-bool npuprof_perf_overflow(struct npuprof_device *npu, unsigned int core)
-{
-	struct npuprof_perf_core *mine = npu->perf.cores;
-	u32 overflowed;
-
-	lockdep_assert_held(&npu->lock);
-	/* Interrupts may come before the device is ready. */
-	if (!mine || !mine[core].users)
-		return false;
-	mine += core;
-	overflowed = npuprof_refresh(npu, core, mine->counting | BIT(NPUPROF_CYCLES));
-	/* The timer may have been first. */
-	if (overflowed)
-		trace_npuprof_overflow(npu, core, overflowed);
-	return true;
-}
-
-/**
- * npuprof_perf_timer() - function of npuprof_perf.timer
- * @timer: timer
- *
- * Return: HRTIMER_NORESTART; it starts the timer itself.
- */
-enum hrtimer_restart npuprof_perf_timer(struct hrtimer *timer)
-{
-	struct npuprof_device *npu = container_of(timer, struct npuprof_device, perf.timer);
-	unsigned int cores = npuprof_cores(npu);
-	ktime_t next = npuprof_perf_interval(npu);
-	struct npuprof_perf_core *mine;
-	u64 begin, spent = 0;
+	struct perf_event *event;
 	unsigned long irq;
+	LIST_HEAD(left);
 
 	irq = npuprof_lock(npu);
-	if (npu->gone || !npu->perf.busy_cores)
-		goto out;
-	begin = ktime_get_ns();
-	while (npu->perf.cursor < cores && spent < NPUPROF_SLOT_NS) {
-		mine = &npu->perf.cores[npu->perf.cursor];
-		if (mine->users)
-			npuprof_refresh(npu, npu->perf.cursor,
-					mine->counting | BIT(NPUPROF_CYCLES));
-		npu->perf.cursor++;
-		spent = ktime_get_ns() - begin;
+	list_splice_init(&npu->perf.active, &left);
+	while (!list_empty(&left)) {
+		event = list_first_entry(&left, struct perf_event, active_entry);
+		act(npu, event);
+		list_move_tail(&event->active_entry, &npu->perf.active);
+		npuprof_unlock(npu, irq);
+		irq = npuprof_lock(npu);
 	}
-	if (npu->perf.cursor < cores)
-		next = ns_to_ktime(spent * NPUPROF_PAUSE_RATIO);
-	else
-		npu->perf.cursor = 0;
-	atomic64_add(spent, &npu->perf.account.busy_ns);
-	hrtimer_start(timer, next, HRTIMER_MODE_REL_PINNED_HARD);
-out:
 	npuprof_unlock(npu, irq);
-	return HRTIMER_NORESTART;
 }
 
 /**
@@ -420,21 +263,18 @@ out:
  */
 void npuprof_perf_pause(struct npuprof_device *npu)
 {
-	struct perf_event *event;
-	unsigned int core;
 	unsigned long irq;
+	bool off;
 
 	lockdep_assert_held(&npu->mutex);
 	irq = npuprof_lock(npu);
-	if (!npu->perf.off) {
-		list_for_each_entry(event, &npu->perf.active, active_entry)
-			npuprof_update(npu, event);
-		for (core = 0; core < npuprof_cores(npu); core++)
-			if (npu->perf.cores[core].users)
-				npu->ops->core_enable(npu, core, false);
-	}
+	off = npu->perf.off;
 	npu->perf.off = true;
 	npuprof_unlock(npu, irq);
+	if (off)
+		return;
+	npuprof_each_unit_event(npu, npuprof_unit_update);
+	npuprof_perf_cores_off(npu);
 }
 
 /**
@@ -443,23 +283,19 @@ void npuprof_perf_pause(struct npuprof_device *npu)
  */
 void npuprof_perf_resume(struct npuprof_device *npu)
 {
-	struct perf_event *event;
-	unsigned int core;
 	unsigned long irq;
+	bool back;
 
 	lockdep_assert_held(&npu->mutex);
 	irq = npuprof_lock(npu);
-	if (npu->perf.off && !npu->gone) {
+	back = npu->perf.off && !npu->gone;
+	if (back) {
 		npu->perf.off = false;
-		for (core = 0; core < npuprof_cores(npu); core++)
-			if (npu->perf.cores[core].users)
-				npuprof_switch_on(npu, core);
-		/* Totals of cores went into the books before; those of units begin anew. */
-		list_for_each_entry(event, &npu->perf.active, active_entry) {
-			npuprof_engage(npu, event);
-			if (npuprof_counts_unit(event))
-				npuprof_rebase(npu, event);
-		}
+		npu->perf.epoch++;
 	}
 	npuprof_unlock(npu, irq);
+	if (!back)
+		return;
+	npuprof_perf_cores_on(npu);
+	npuprof_each_unit_event(npu, npuprof_unit_rebase);
 }

@@ -56,4 +56,16 @@ static inline unsigned int npuprof_next_core(const struct perf_event *event, uns
 	return NPUPROF_NO_CORE;
 }
 
+/* perf_core.c; npuprof_device.lock is held */
+void npuprof_core_take(struct npuprof_device *npu, unsigned int core, unsigned int counter,
+		       u16 number);
+void npuprof_core_start(struct npuprof_device *npu, unsigned int core, unsigned int counter);
+void npuprof_core_read(struct npuprof_device *npu, unsigned int core, unsigned int counter);
+void npuprof_core_stop(struct npuprof_device *npu, unsigned int core, unsigned int counter);
+void npuprof_core_give(struct npuprof_device *npu, unsigned int core, unsigned int counter);
+
+/* npuprof_device.mutex is held */
+void npuprof_perf_cores_off(struct npuprof_device *npu);
+void npuprof_perf_cores_on(struct npuprof_device *npu);
+
 #endif /* NPUPROF_PERF_INTERNAL_H */
