@@ -45,7 +45,13 @@ def command(kernel, directory, tree, config, device):
             args += ["-device", f"refnpu,index={index},id=npu{index}"]
         args += ["-device", "npusim-port,name=npusim"]
     args += config.get("qemu", [])
-    words = [f"console={machine['console']}", "quiet", "panic=-1", "oops=panic", "loglevel=4", "nokaslr",
+    console = [f"console={machine['console']}"]
+    if config.get("unlocked_console"):
+        # The serial console takes a sleeping lock of PREEMPT_RT's. Where lockdep checks for that, whatever the kernel says
+        # in an interrupt is a report, and the last one: lockdep switches itself off. The early console takes no lock.
+        console = ["earlycon=uart8250,io,0x3f8,115200n8", "keep_bootcon", "console=tty0",
+                   f"lab.tty={machine['console']}"]
+    words = [*console, "quiet", "panic=-1", "oops=panic", "loglevel=4", "nokaslr",
              f"lab.tree={tree}", f"lab.exit={'port' if machine['exit'] else 'console'}",
              *(["lab.apart=yes"] if root != "/" else []), *config.get("append", [])]
     return args + ["-append", " ".join(words)]
