@@ -191,7 +191,7 @@ def load(module):
     wait_for(lambda: os.path.exists("/dev/npuprof0"), "/dev/npuprof0")
 
 
-def wait_for(condition, what, seconds=120):
+def wait_for(condition, what, seconds=40):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"waited in vain for {what}"
