@@ -47,6 +47,7 @@ def over(status, path):
         time.sleep(0.2)                 # for its start to be read
         inject(status)
         wait_for(lambda: epoch() == resets + 1, "the device to come back")
+        session.stats()                 # waits for the lock under which the window is opened again after that
         port.submit(DEVICE, npu.CUBE, cycles=2000, count=10, stream=7)
         wait_for(lambda: port.totals(DEVICE)["started"] == before["started"] + 21, "the tasks after the error to start")
         wait_for(lambda: session.stats()["tasks_ended"] >= 20, "them to end")
