@@ -84,7 +84,7 @@ CONFIGS = {
     },
     "debug": {
         "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",
-        "kernel": "debug", "accel": MULTI, "limit": 1500, "memory": 640, "patience": 8, "effort": 5,
+        "kernel": "debug", "accel": MULTI, "limit": 2400, "memory": 640, "patience": 8, "effort": 5,
         "options": ["NPUPROF_KUNIT=y"], "unlocked_console": True,
         # One boot for nearly all: this kernel takes a minute to boot, and looks for leaks at the end of each.
         "boots": [["load", "kunit", *(s for boot in FULL for s in boot[1:]), "observe", "perf"], ["suspend"]],
