@@ -6,15 +6,10 @@
 #include <sstream>
 #include <vector>
 
+#include "trace/first_line.h"
+
 namespace npuprof::trace {
 namespace {
-
-std::string FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 // Path of this process below the hierarchy of version 2, which is the line of number 0.
 std::optional<std::string> OwnGroup(const std::string& root) {

@@ -10,17 +10,11 @@
 #include <sstream>
 
 #include "trace/cgroup.h"
+#include "trace/first_line.h"
 #include "trace/metadata.h"
 
 namespace npuprof::trace {
 namespace {
-
-std::string FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 // Value of the first "key ... : value" line of a /proc file.
 std::string Field(const std::string& path, std::string_view key) {
