@@ -111,10 +111,9 @@ class DiskFault(FaultTest):
         accepted = max(int(line[1]) for line in lines if len(line) == 2 and int(line[0]) < recovered * 1e9)
         return accepted, self.profile_in(directory)
 
-    @on_drain_paths("uring", "pwritev")
+    @on_each_drain_path
     def test_what_a_stalled_disk_held_up_is_on_it_a_second_after(self, path):
-        # Where the thread itself is held up, three seconds show as much as ten.
-        accepted, profile = self.stalled(path, 10 if path == "uring" else 3)
+        accepted, profile = self.stalled(path, 10)
         info = json.loads(subprocess.run([NPUPROF, "info", "--json", profile.path], capture_output=True, text=True,
                                          env=environment(), check=True).stdout)
         self.assertGreater(info["stalled_disk"]["staging_seconds"], 0)

@@ -52,6 +52,7 @@ class Watcher(threading.Thread):
 
 class StorageLimit(ClientTest):
     serial = True
+    timeout = 300
     LIMIT = 20_000_000
     TASKS = 100_000
 
@@ -101,6 +102,37 @@ class StorageLimit(ClientTest):
         info = subprocess.run([NPUPROF, "info", "--json", profile.path], capture_output=True, text=True,
                               env=environment(), check=True).stdout
         self.assertEqual(exported["aged"], json.loads(info)["aged"])
+
+    def test_two_gigabytes_at_full_rate_under_a_limit_of_two_hundred_megabytes(self):
+        limit, produced = 200_000_000, 2_000_000_000
+        directory = self.fresh("full-rate")
+        with Watcher(directory) as watcher:
+            model, profile = self.workload(directory, "tasks=4600000", "cycles=1000", "single=1", "set=1:200MB")
+        self.assertGreater(watcher.looks, 100)
+        self.assertLessEqual(watcher.most, limit)
+        self.assertGreater(watcher.most, limit * 3 // 4)
+        manifest = profile.manifest
+        storage, aged = manifest["storage"], manifest["storage"]["aged"]
+        self.assertTrue(manifest["complete"])
+        self.assertEqual(limit, storage["limit_bytes"])
+        # Written in the end or removed again; and what was not accepted is counted.
+        there = sum(f["bytes"] for f in manifest["files"])
+        self.assertGreater(there + aged["bytes"], produced)
+        self.assert_ring_sums(profile)
+        log = profile.rings("task_log")
+        self.assertEqual(2 * model[0]["started"], sum(r["records"] for r in log))
+        files = {os.path.basename(f["path"]).split(".slice_")[0]: f for f in manifest["files"]}
+        stars = files["stars_soc.data.0"]
+        self.assertEqual(sum(r["kept"] for r in log), stars["records"] + stars["aged_records"])
+        # The newest is there: both halves of the last tasks.
+        self.assertGreater(stars["records"], 2 * model[0]["started"] // 20)
+        self.assertGreater(files["aging.compact.task_track"]["records"], model[0]["started"] // 20)
+        verified = subprocess.run([NPUPROF, "verify", "--json", profile.path], capture_output=True, text=True,
+                                  env=environment(), check=False)
+        self.assertEqual(3, verified.returncode, verified.stderr)
+        found = json.loads(verified.stdout)
+        self.assertIn(found["state"], ("aged", "lossy"))
+        self.assertEqual([], [s for f in found["files"] for s in f["slices"] if "problem" in s])
 
     def test_limit_of_the_interface_reaches_the_writer(self):
         for setting, limit in (("1:200MB", 200_000_000), ("1:", 0)):
