@@ -2,8 +2,10 @@
 #include "metrics/metrics.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdio>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -183,8 +185,13 @@ ChipTable ParseChipTable(std::string_view text) {
 }
 
 const ChipTable& A2() {
-  static const ChipTable table = ParseChipTable(kA2Table);
-  return table;
+  // Not made under the lock of a static object, which would be taken for ever in the child of a fork in that moment.
+  static std::atomic<const ChipTable*> known{nullptr};
+  const ChipTable* table = known.load(std::memory_order_acquire);
+  if (table) return *table;
+  auto fresh = std::make_unique<const ChipTable>(ParseChipTable(kA2Table));
+  if (known.compare_exchange_strong(table, fresh.get())) return *fresh.release();
+  return *table;
 }
 
 std::string JoinEvents(const std::vector<uint16_t>& events) {

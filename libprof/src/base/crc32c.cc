@@ -73,8 +73,8 @@ uint32_t Crc32cByTable(uint32_t before, const void* data, size_t size) {
 
 uint32_t Crc32c(uint32_t before, const void* data, size_t size) {
 #if defined(__x86_64__)
-  static const bool has = __builtin_cpu_supports("sse4.2") != 0;
-  if (has) return ~ByInstruction(~before, static_cast<const unsigned char*>(data), size);
+  if (__builtin_cpu_supports("sse4.2"))
+    return ~ByInstruction(~before, static_cast<const unsigned char*>(data), size);
 #elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
   return ~ByInstruction(~before, static_cast<const unsigned char*>(data), size);
 #endif

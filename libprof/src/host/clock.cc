@@ -143,7 +143,13 @@ ClockPair ReadPair() {
 
 double MeasureHz() {
   if (Kind() == ClockKind::kMonotonicRaw) return static_cast<double>(kNsPerSecond);
-  static const double kernel_hz = KernelHz();
+  // No static object that is made here: a fork in that moment would leave it half made in the child, for ever.
+  static std::atomic<double> known{-1};
+  double kernel_hz = known.load(std::memory_order_relaxed);
+  if (kernel_hz < 0) {
+    kernel_hz = KernelHz();
+    known.store(kernel_hz, std::memory_order_relaxed);
+  }
   ClockPair now = ReadPair();
   uint64_t elapsed = now.monotonic_raw_ns - g_origin.monotonic_raw_ns;
   if (kernel_hz == 0 && elapsed < kShortestMeasurementNs) {

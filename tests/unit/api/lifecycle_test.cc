@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "fixture.h"
@@ -394,22 +395,28 @@ TEST_F(Lifecycle, AForkWhileAnotherThreadIsInsideLeavesTheChildUsable) {
       }
     });
   }
-  int failed = 0;
+  std::map<int, int> ends;  // how often the children ended how
   for (int i = 0; i < 40; ++i) {
-    failed += EndOfChild([&] {
-                alarm(20);  // a child that waits for a thread of its parent waits for ever
-                if (Init((directory_ / "child").string()) != 0) _exit(1);
-                Set(ACL_PROF_HOST_SYS, "mem");
-                MsprofGetHashId("name", 4);
-                MsprofSetDeviceIdByGeModelIdx(1, 0);
-                aclprofConfig* own = Config({}, ACL_PROF_MSPROFTX);
-                if (aclprofStart(own) != 0) _exit(2);
-                if (aclprofFinalize() != 0 || aclprofDestroyConfig(own) != 0) _exit(3);
-              }) != 0;
+    ++ends[EndOfChild([&] {
+      alarm(20);  // a child that waits for a thread of its parent waits for ever
+      if (Init((directory_ / "child").string()) != 0) _exit(1);
+      Set(ACL_PROF_HOST_SYS, "mem");
+      MsprofGetHashId("name", 4);
+      MsprofSetDeviceIdByGeModelIdx(1, 0);
+      aclprofConfig* own = Config({}, ACL_PROF_MSPROFTX);
+      if (aclprofStart(own) != 0) {
+        std::fprintf(stderr, "a child's start: %s\n", npuprofLastMessage());
+        _exit(2);
+      }
+      if (aclprofFinalize() != 0 || aclprofDestroyConfig(own) != 0) {
+        std::fprintf(stderr, "a child's end: %s\n", npuprofLastMessage());
+        _exit(3);
+      }
+    })];
   }
   stop = true;
   for (auto& thread : threads) thread.join();
-  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(ends, (std::map<int, int>{{0, 40}}));
 }
 
 TEST_F(Lifecycle, AComplaintThatNobodyReadsDoesNotEndTheProgram) {
