@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+include(CMakePackageConfigHelpers)
+
 # The SDK: `cmake --install` puts a CANN-shaped tree below its prefix.
 #
 # The simulated runtime has the names of a vendor's libraries. This rule comes before all others and stops the
@@ -15,6 +17,21 @@ install(CODE [[
     endif()
   endforeach()
 ]])
+
+# How other builds find the SDK: pkg-config and CMake, both by where their files lie, so that it can be moved.
+function(npuprof_install_package_files)
+  set(from ${PROJECT_SOURCE_DIR}/packaging/sdk)
+  set(made ${PROJECT_BINARY_DIR}/sdk)
+  foreach(name aclprof npusim)
+    configure_file(${from}/${name}.pc.in ${made}/${name}.pc @ONLY)
+    install(FILES ${made}/${name}.pc DESTINATION lib64/pkgconfig)
+  endforeach()
+  configure_package_config_file(${from}/npuprof-config.cmake.in ${made}/npuprof-config.cmake
+                                INSTALL_DESTINATION share/cmake/npuprof)
+  # Until 1.0 every minor version may differ.
+  write_basic_package_version_file(${made}/npuprof-config-version.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${made}/npuprof-config.cmake ${made}/npuprof-config-version.cmake DESTINATION share/cmake/npuprof)
+endfunction()
 
 # Called once all targets are known.
 function(npuprof_install_sdk)
@@ -39,6 +56,7 @@ function(npuprof_install_sdk)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/npusim/models/ DESTINATION share/npuprof/models
           FILES_MATCHING PATTERN "*.json")
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/sdk/set_env.sh DESTINATION .)
+  npuprof_install_package_files()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/LICENSES DESTINATION share/doc/npuprof)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/ DESTINATION share/man/man1 FILES_MATCHING PATTERN "*.1")
 endfunction()

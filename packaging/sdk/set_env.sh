@@ -7,4 +7,6 @@ export LD_LIBRARY_PATH=$_npuprof_sdk/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PYTHONPATH=$_npuprof_sdk/python${PYTHONPATH:+:$PYTHONPATH}
 export PATH=$_npuprof_sdk/bin:$PATH
 export MANPATH=$_npuprof_sdk/share/man:${MANPATH:-}
+export PKG_CONFIG_PATH=$_npuprof_sdk/lib64/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export CMAKE_PREFIX_PATH=$_npuprof_sdk${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}
 unset _npuprof_sdk

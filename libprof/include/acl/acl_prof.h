@@ -16,15 +16,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The runtime's base header brings the error codes; without a runtime the two types below are enough, and
- * repeating an identical typedef is legal, so the order of includes does not matter. */
+/* The runtime's base header brings the error codes; without a runtime the two types below are enough. */
 #if defined(__has_include)
 #if __has_include("acl/acl_base.h")
 #include "acl/acl_base.h"
+#define ACL_PROF_HAS_ACL_BASE
 #endif
 #endif
+#ifdef ACL_PROF_HAS_ACL_BASE
+#undef ACL_PROF_HAS_ACL_BASE
+#else
 typedef int aclError;
 typedef void *aclrtStream;
+#endif
 
 #ifndef ACL_FUNC_VISIBILITY
 #define ACL_FUNC_VISIBILITY __attribute__((visibility("default")))

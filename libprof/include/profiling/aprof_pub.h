@@ -326,8 +326,12 @@ struct MsprofMemoryInfo {
 
 #ifdef __cplusplus
 #define APROF_ASSERT(condition, text) static_assert(condition, text)
-#else
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define APROF_ASSERT(condition, text) _Static_assert(condition, text)
+#else
+#define APROF_JOIN_(a, b)             a##b
+#define APROF_JOIN(a, b)              APROF_JOIN_(a, b)
+#define APROF_ASSERT(condition, text) typedef char APROF_JOIN(aprof_proof_, __LINE__)[(condition) ? 1 : -1]
 #endif
 #define APROF_SIZE(type, size) APROF_ASSERT(sizeof(struct type) == (size), #type " is " #size " bytes")
 #define APROF_AT(type, field, offset) \
@@ -364,6 +368,8 @@ APROF_AT(MsprofHcclInfo, rdmaType, 112);
 #undef APROF_SIZE
 #undef APROF_AT
 #undef APROF_ASSERT
+#undef APROF_JOIN
+#undef APROF_JOIN_
 
 #ifdef __cplusplus
 }

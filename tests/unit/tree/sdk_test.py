@@ -67,6 +67,59 @@ class Sdk(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(subprocess.run([source + ".out"]).returncode, 0)
 
+    def run_clean(self, command, *arguments, **changes):
+        """Runs without what the caller's shell knows of another SDK."""
+        env = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "CMAKE_PREFIX_PATH")}
+        done = subprocess.run([command, *arguments], capture_output=True, text=True, env={**env, **changes})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def moved_sdk(self):
+        """An SDK in a directory that no file in it was made for."""
+        self.assertEqual(install(self.prefix).returncode, 0)
+        moved = os.path.join(self.dir.name, "moved")
+        os.rename(self.prefix, moved)
+        return moved
+
+    def write(self, name, content):
+        with open(os.path.join(self.dir.name, name), "w", encoding="utf-8") as f:
+            f.write(content)
+        return f.name
+
+    def test_is_found_by_pkg_config(self):
+        sdk = self.moved_sdk()
+        search = {"PKG_CONFIG_PATH": os.path.join(sdk, "lib64", "pkgconfig")}
+        for package, code in (("aclprof", "aclprofStop(NULL)"), ("npusim", "aclInit(NULL) || aclprofStop(NULL) || aclFinalize()")):
+            flags = self.run_clean("pkg-config", "--cflags", "--libs", package, **search).split()
+            source = self.write(package + ".c", ('#include "acl/acl.h"\n' if package == "npusim" else "") +
+                                f'#include "acl/acl_prof.h"\nint main(void) {{ return {code}; }}\n')
+            self.run_clean("cc", source, "-o", source + ".out", *flags)
+            self.run_clean(source + ".out", LD_LIBRARY_PATH=os.path.join(sdk, "lib64"))
+        self.assertEqual(self.run_clean("pkg-config", "--modversion", "aclprof", **search),
+                         self.run_clean("pkg-config", "--modversion", "npusim", **search))
+
+    def test_is_found_by_cmake(self):
+        sdk = self.moved_sdk()
+        project = os.path.join(self.dir.name, "project")
+        os.mkdir(project)
+        self.write("project/a.cc", '#include "acl/acl.h"\n#include "acl/acl_prof.h"\n'
+                   "int main() { return aclInit(nullptr) || aclprofStop(nullptr) || aclFinalize(); }\n")
+        self.write("project/b.c", '#include "acl/acl_prof.h"\nint main(void) { return aclprofStop(NULL); }\n')
+        self.write("project/CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(p C CXX)\n"
+                   "find_package(npuprof 0.1 REQUIRED CONFIG)\nadd_executable(a a.cc)\nadd_executable(b b.c)\n"
+                   "target_link_libraries(a npuprof::ascendcl)\ntarget_link_libraries(b npuprof::aclprof)\n")
+        build = os.path.join(self.dir.name, "build")
+        self.run_clean(CMAKE, "-S", project, "-B", build, "-DCMAKE_PREFIX_PATH=" + sdk)
+        self.run_clean(CMAKE, "--build", build)
+        for program in ("a", "b"):
+            self.run_clean(os.path.join(build, program))
+
+    def test_another_version_is_not_found_by_cmake(self):
+        sdk = self.moved_sdk()
+        self.write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(p NONE)\n"
+                   "find_package(npuprof 99.0 CONFIG)\nif(npuprof_FOUND)\n  message(FATAL_ERROR found)\nendif()\n")
+        self.run_clean(CMAKE, "-S", self.dir.name, "-B", os.path.join(self.dir.name, "build"), "-DCMAKE_PREFIX_PATH=" + sdk)
+
     def test_is_refused_over_a_vendors_runtime(self):
         for name in ("libascendcl.so", "libruntime.so.8", "libmsprofiler.so"):
             with self.subTest(name):
