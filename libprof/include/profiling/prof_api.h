@@ -103,7 +103,8 @@ struct MsprofCommandHandle {
 
 /**
  * A component's callback: type is PROF_CTRL_SWITCH and data a struct MsprofCommandHandle of len bytes.
- * Called with the profiler's control lock held: it may report, but must not call aclprof* functions.
+ * Called by one thread at a time, while an aclprof* call of the program waits: it may report, register callbacks and tell
+ * of devices, which is seen to when it has returned; aclprof* calls of its own are refused.
  * @return 0, or a failure that goes to the standard error stream; the session goes on
  */
 typedef int32_t (*ProfCommandHandle)(uint32_t type, void *data, uint32_t len);
@@ -120,7 +121,6 @@ MSVP_PROF_API int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandl
  * Tells that the process opened or is about to close a device. Called before the first task and after the
  * last. In a session that lists the device, collection on it starts or stops.
  * @param chipId ignored; @param deviceId id as in aclprofCreateConfig(), below 64
- * The caller holds no lock that a component's callback takes.
  * @return 0; MSPROF_ERROR_CONFIG_INVALID for an id of 64 or more; MSPROF_ERROR if collection failed to start
  */
 MSVP_PROF_API int32_t MsprofNotifySetDevice(uint32_t chipId, uint32_t deviceId, bool isOpen);

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "acl/acl_prof.h"
 
@@ -14,6 +16,7 @@ namespace npuprof {
 namespace {
 
 thread_local int t_depth = 0;
+constexpr std::chrono::seconds kPatience{5};
 
 // Position of a module in a command; the rest follow by rising number.
 uint64_t Rank(uint32_t module, bool stopping) {
@@ -79,87 +82,116 @@ int32_t Components::Call(const Entry& entry, uint32_t type, const Command& comma
   return result;
 }
 
-std::vector<Components::Entry> Components::Ordered(bool stopping) {
-  std::vector<Entry> entries = entries_;
-  std::stable_sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
-    return Rank(a.module, stopping) < Rank(b.module, stopping);
+std::vector<std::string> Components::TellAll(bool stopping) {
+  std::vector<std::string> failures;
+  std::unique_lock<std::mutex> lock(mutex_);
+  Entries entries = entries_;
+  std::stable_sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) {
+    return Rank(a->module, stopping) < Rank(b->module, stopping);
   });
-  return entries;
+  for (const auto& entry : entries) Catch(*entry, lock, &failures);
+  return failures;
 }
 
-std::vector<std::string> Components::Tell(const std::vector<Entry>& entries, uint32_t type,
-                                          const Command& command) {
+void Components::Catch(Entry& entry, std::unique_lock<std::mutex>& lock, std::vector<std::string>* failures) {
   constexpr const char* kNames[] = {"init", "start", "stop", "finalize"};
-  std::vector<std::string> failures;
-  for (const Entry& entry : entries) {
-    if (const int32_t result = Call(entry, type, command); result != 0) {
-      failures.push_back(fmt::format("the callback of module {} answered {} to {}; 0 is success",
-                                     entry.module, result, kNames[type]));
+  // Whoever is inside the callback looks again afterwards. He may wait for something that this thread holds, so it does
+  // not wait for ever.
+  if (!idle_.wait_for(lock, kPatience, [&] { return !entry.busy; })) {
+    failures->push_back(
+        fmt::format("the callback of module {} has not returned for {} s; it learns of changes when it does",
+                    entry.module, kPatience.count()));
+    return;
+  }
+  const Command nothing;
+  for (;;) {
+    uint32_t type;
+    std::shared_ptr<const Command> command;
+    if (entry.told.start != 0 && entry.told.start != state_.start) {
+      type = PROF_COMMANDHANDLE_TYPE_STOP;
+      command = std::move(entry.command);
+      entry.told.start = 0;
+    } else if (entry.told.initialised != state_.initialised) {
+      entry.told.initialised = state_.initialised;
+      type = state_.initialised ? PROF_COMMANDHANDLE_TYPE_INIT : PROF_COMMANDHANDLE_TYPE_FINALIZE;
+    } else if (entry.told.start != state_.start) {
+      type = PROF_COMMANDHANDLE_TYPE_START;
+      entry.told.start = state_.start;
+      command = entry.command = command_;
+    } else {
+      return;
+    }
+    entry.busy = true;
+    lock.unlock();
+    const int32_t result = Call(entry, type, command ? *command : nothing);
+    lock.lock();
+    entry.busy = false;
+    idle_.notify_all();
+    if (result != 0) {
+      failures->push_back(fmt::format("the callback of module {} answered {} to {}; 0 is success",
+                                      entry.module, result, kNames[type]));
     }
   }
-  return failures;
 }
 
 int32_t Components::Register(uint32_t module, ProfCommandHandle handle) {
   if (!handle) return MSPROF_ERROR_CONFIG_INVALID;
   KeepLoaded(handle);
-  const Entry entry{module, handle};
-  bool initialised, started;
-  Command command;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (const Entry& known : entries_) {
-      if (known.module == module && known.handle == handle) return MSPROF_ERROR_NONE;
-    }
-    entries_.push_back(entry);
-    initialised = initialised_;
-    started = started_;
-    if (started) command = command_;
+  std::vector<std::string> failures;
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (const auto& known : entries_) {
+    if (known->module == module && known->handle == handle) return MSPROF_ERROR_NONE;
   }
-  if (initialised) Call(entry, PROF_COMMANDHANDLE_TYPE_INIT, Command{});
-  if (started) Call(entry, PROF_COMMANDHANDLE_TYPE_START, command);
+  const auto entry = std::make_shared<Entry>();
+  entry->module = module;
+  entry->handle = handle;
+  entries_.push_back(entry);
+  Catch(*entry, lock, &failures);
   return MSPROF_ERROR_NONE;
 }
 
 std::vector<std::string> Components::Init() {
-  std::vector<Entry> entries;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    initialised_ = true;
-    entries = Ordered(false);
+    state_.initialised = true;
   }
-  return Tell(entries, PROF_COMMANDHANDLE_TYPE_INIT, Command{});
+  return TellAll(false);
 }
 
 std::vector<std::string> Components::Start(const Command& command) {
-  std::vector<Entry> entries;
+  auto copy = std::make_shared<const Command>(command);
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    started_ = true;
-    command_ = command;
-    entries = Ordered(false);
+    state_.start = ++starts_;
+    command_ = std::move(copy);
   }
-  return Tell(entries, PROF_COMMANDHANDLE_TYPE_START, command);
+  return TellAll(false);
 }
 
-std::vector<std::string> Components::Stop(const Command& command) {
-  std::vector<Entry> entries;
+std::vector<std::string> Components::Stop() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    started_ = false;
-    entries = Ordered(true);
+    state_.start = 0;
+    command_.reset();
   }
-  return Tell(entries, PROF_COMMANDHANDLE_TYPE_STOP, command);
+  return TellAll(true);
 }
 
 std::vector<std::string> Components::Finalize() {
-  std::vector<Entry> entries;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    initialised_ = false;
-    entries = Ordered(true);
+    state_.initialised = false;
   }
-  return Tell(entries, PROF_COMMANDHANDLE_TYPE_FINALIZE, Command{});
+  return TellAll(true);
+}
+
+void Components::ForgetInChild() {
+  new (&idle_) std::condition_variable;
+  state_ = {};
+  for (const auto& entry : entries_) {
+    entry->told = {};
+    entry->busy = false;
+  }
 }
 
 }  // namespace npuprof

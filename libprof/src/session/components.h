@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -10,7 +12,8 @@
 
 namespace npuprof {
 
-/// The callbacks of the runtime and its components. Any thread; callbacks are called outside the lock.
+/// The callbacks of the runtime and its components. Any thread; callbacks are called outside the lock, each by one thread
+/// at a time, so that a component sees INIT, START, STOP and FINALIZE in order even while it registers.
 class Components {
  public:
   /// What a running session tells a component that registers late.
@@ -27,7 +30,7 @@ class Components {
   // Each tells all components in the documented order and returns sentences about those that failed.
   std::vector<std::string> Init();
   std::vector<std::string> Start(const Command& command);
-  std::vector<std::string> Stop(const Command& command);
+  std::vector<std::string> Stop();
   std::vector<std::string> Finalize();
 
   /// True on a thread that is inside a callback: control functions refuse then instead of waiting for themselves.
@@ -35,21 +38,34 @@ class Components {
 
   /// For forks; see fork_locks.h.
   std::mutex& mutex() { return mutex_; }
+  /// In a forked child, which has told nobody anything; after the lock was renewed.
+  void ForgetInChild();
 
  private:
+  /// What the profiler is at, and what a component was told of it.
+  struct State {
+    bool initialised = false;
+    uint64_t start = 0;  ///< number of the running start, 0: none
+  };
   struct Entry {
     uint32_t module;
     ProfCommandHandle handle;
+    State told;
+    std::shared_ptr<const Command> command;  ///< of the start it was told
+    bool busy = false;                       ///< somebody is inside its callback
   };
-  std::vector<Entry> Ordered(bool stopping);
-  std::vector<std::string> Tell(const std::vector<Entry>& entries, uint32_t type, const Command& command);
+  using Entries = std::vector<std::shared_ptr<Entry>>;
+  std::vector<std::string> TellAll(bool stopping);
+  /// Tells @p entry what it does not know yet. @p lock is held before and after.
+  void Catch(Entry& entry, std::unique_lock<std::mutex>& lock, std::vector<std::string>* failures);
   static int32_t Call(const Entry& entry, uint32_t type, const Command& command);
 
   std::mutex mutex_;
-  std::vector<Entry> entries_;
-  bool initialised_ = false;
-  bool started_ = false;
-  Command command_;
+  std::condition_variable idle_;  // an entry is no longer busy
+  Entries entries_;
+  State state_;
+  uint64_t starts_ = 0;
+  std::shared_ptr<const Command> command_;
 };
 
 }  // namespace npuprof

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "device/device_file.h"
 #include "drain/fork_guard.h"
@@ -29,6 +30,15 @@ Result RefuseInCallback(const char* function) {
   return Result::Fail(
       code::kFailure,
       fmt::format("{} was called from a component's callback, which would wait for itself", function));
+}
+
+constexpr std::chrono::seconds kCallPatience{5}, kNoticePatience{1};
+
+Result RefuseWhileInCallback(const char* function) {
+  return Result::Fail(
+      code::kFailure,
+      fmt::format("{} has waited for {} s for a component's callback, which may be waiting for this thread",
+                  function, kCallPatience.count()));
 }
 
 template <std::mutex& (*Get)()>
@@ -67,9 +77,37 @@ Manager& Manager::Process() {
   return manager;
 }
 
+class Manager::Control {
+ public:
+  Control(Manager& manager, std::chrono::nanoseconds patience)
+      : manager_(manager), held_(manager.control_.LockUnlessInCallback(patience)) {}
+  explicit Control(Manager& manager) : Control(manager, kCallPatience) {}
+  ~Control() {
+    if (!held_) return;
+    // Whoever leaves a notice after the last look finds the lock free, or leaves it to its next holder.
+    do {
+      manager_.TakeNotices();
+      manager_.control_.unlock();
+    } while (manager_.HasNotices() && manager_.control_.try_lock());
+  }
+  Control(const Control&) = delete;
+  Control& operator=(const Control&) = delete;
+  explicit operator bool() const { return held_; }
+
+ private:
+  Manager& manager_;
+  const bool held_;
+};
+
 Manager::Mode Manager::mode() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ControlLock> lock(control_);
   return mode_;
+}
+
+template <typename Tell>
+void Manager::TellComponents(Tell&& tell) {
+  const ControlLock::Calling calling(control_);
+  LogAll(tell());
 }
 
 const char* Manager::LastPath() const {
@@ -123,7 +161,8 @@ Result Manager::Init(const char* path, size_t length) {
         code::kInvalidParam,
         fmt::format("the result path has {} bytes, but its length is given as {}", real, length));
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("aclprofInit");
   if (Result result = CheckMode("aclprofInit"); !result.ok()) return result;
   if (mode_ == Mode::kApi) {
     return Result::Fail(code::kRepeatInitialize,
@@ -134,19 +173,24 @@ Result Manager::Init(const char* path, size_t length) {
   }
   output_ = trace::AbsolutePath(path);
   mode_ = Mode::kApi;
-  LogAll(components_.Init());
+  if (const Status status = trace::LookAtOutputDirectory(output_); !status.ok())
+    LogError(status.text + "; aclprofStart will fail");
+  TellComponents([this] { return components_.Init(); });
   return Result::Ok();
 }
 
 Result Manager::Finalize() {
   if (Components::InCallback()) return RefuseInCallback("aclprofFinalize");
-  std::lock_guard<std::mutex> lock(mutex_);
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("aclprofFinalize");
   if (mode_ == Mode::kOff) return Result::Ok();
   if (Result result = CheckMode("aclprofFinalize"); !result.ok()) return result;
   Result result = StopSession(false);
-  LogAll(components_.Finalize());
+  TellComponents([this] { return components_.Finalize(); });
   stamps::Allow(false);
   settings_.Clear();
+  window_settings_.Clear();
+  next_output_.reset();
   mode_ = Mode::kOff;
   return result;
 }
@@ -170,11 +214,18 @@ Result Manager::SetConfig(int type, const char* text, size_t length) {
                         fmt::format("the text of {} has {} bytes, but its length is given as {}",
                                     Settings::Name(type), real, length));
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("aclprofSetConfig");
   Result result = settings_.Set(type, {text, length});
   // The text of this one setting is judged as an argument, by publication.
   if (!result.ok() && type == ACL_PROF_NTS_METRICS) result.code = code::kInvalidParam;
-  if (result.ok() && type == ACL_PROF_PATH && mode_ == Mode::kApi) output_ = trace::AbsolutePath(text);
+  if (!result.ok()) return result;
+  if (type == ACL_PROF_PATH && mode_ == Mode::kApi) next_output_ = trace::AbsolutePath(text);
+  if (const std::string doubt = Settings::Ambiguity(type, {text, length});
+      !doubt.empty() && !told_ambiguity_) {
+    told_ambiguity_ = true;
+    LogError(doubt);
+  }
   return result;
 }
 
@@ -191,7 +242,13 @@ Result Manager::StartSession(const Wanted& wanted, const std::string& output, co
   request.output = output;
   request.index = ++starts_;
   request.wanted = wanted;
-  request.settings = &settings_;
+  if (!before && settings_.All().empty() && !window_settings_.All().empty()) {
+    std::string names;
+    for (const auto& [name, text] : window_settings_.All()) names += (names.empty() ? "" : ", ") + name;
+    request.notes.push_back("nothing was set for this window; settings of the one before ended with it: " +
+                            names);
+  }
+  request.settings = before ? &window_settings_ : &settings_;
   request.open_devices = open_devices_;
   request.start_components = [this](const Session& session) {
     {
@@ -199,14 +256,16 @@ Result Manager::StartSession(const Wanted& wanted, const std::string& output, co
       std::lock_guard<std::mutex> lock(facts_mutex_);
       paths_.push_back(session.path());
     }
+    const ControlLock::Calling calling(control_);
     return components_.Start(CommandFor(session));
   };
-  request.stop_components = [this](const Session& session) {
+  request.stop_components = [this](const Session&) {
     {
       std::lock_guard<std::mutex> lock(facts_mutex_);
       paths_.pop_back();
     }
-    return components_.Stop(CommandFor(session));
+    const ControlLock::Calling calling(control_);
+    return components_.Stop();
   };
   std::unique_ptr<Session> fresh;
   if (Result result = Session::Start(std::move(request), &fresh); !result.ok()) {
@@ -214,7 +273,12 @@ Result Manager::StartSession(const Wanted& wanted, const std::string& output, co
     return result;
   }
   session_ = std::move(fresh);
-  if (!before) StartKeeper(output);
+  if (!before) {
+    // They were set for this window; what is set from now on is for the next.
+    window_settings_ = std::exchange(settings_, Settings());
+    next_output_.reset();
+    StartKeeper(output);
+  }
   if (!handlers_installed_) {
     handlers_installed_ = true;
     std::atexit(&Manager::AtExit);
@@ -230,12 +294,12 @@ void Manager::StartKeeper(const std::string& output) {
   duties.keeping = keeping;
   duties.output = output;
   duties.own = [this] {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ControlLock> lock(control_);
     return session_ ? session_->name() : std::string();
   };
   duties.used_bytes = [this]() -> uint64_t {
     // Whoever holds it may take long, and the next look comes soon.
-    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    const std::unique_lock<ControlLock> lock(control_, std::try_to_lock);
     return lock && session_ ? session_->used_bytes() : 0;
   };
   duties.rotate = [this, round] { Rotate(round); };
@@ -248,9 +312,9 @@ void Manager::StartKeeper(const std::string& output) {
 }
 
 void Manager::Rotate(unsigned round) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ControlLock> lock(control_);
   if (!session_ || exiting_ || round != keeper_round_) return;
-  LogAll(components_.Stop(CommandFor(*session_)));
+  TellComponents([this] { return components_.Stop(); });
   if (const Result result = session_->Stop(); !result.ok()) LogError(result.text);
   const Before before{session_->name(), session_->end_ns()};
   const Wanted wanted = session_->wanted();
@@ -268,7 +332,7 @@ Result Manager::StopSession(bool at_exit) {
   keeper_.Stop();
   if (!session_) return Result::Ok();
   // While the process exits, components may be half gone; they learn nothing then.
-  if (!at_exit) LogAll(components_.Stop(CommandFor(*session_)));
+  if (!at_exit) TellComponents([this] { return components_.Stop(); });
   Result result = session_->Stop();
   session_.reset();
   return result;
@@ -276,7 +340,8 @@ Result Manager::StopSession(bool at_exit) {
 
 Result Manager::Start(const aclprofConfig* config) {
   if (Components::InCallback()) return RefuseInCallback("aclprofStart");
-  std::lock_guard<std::mutex> lock(mutex_);
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("aclprofStart");
   Wanted wanted;
   if (config) {
     aclprofConfig copy;
@@ -306,11 +371,11 @@ Result Manager::Start(const aclprofConfig* config) {
   if (initialise) {
     output_ = trace::AbsolutePath(settings_.Text(ACL_PROF_PATH).value_or("./"));
     mode_ = Mode::kApi;
-    LogAll(components_.Init());
+    TellComponents([this] { return components_.Init(); });
   }
-  Result result = StartSession(wanted, output_);
+  Result result = StartSession(wanted, next_output_.value_or(output_));
   if (!result.ok() && initialise) {
-    LogAll(components_.Finalize());
+    TellComponents([this] { return components_.Finalize(); });
     mode_ = Mode::kOff;
   }
   return result;
@@ -318,7 +383,8 @@ Result Manager::Start(const aclprofConfig* config) {
 
 Result Manager::Stop(const aclprofConfig* config) {
   if (Components::InCallback()) return RefuseInCallback("aclprofStop");
-  std::lock_guard<std::mutex> lock(mutex_);
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("aclprofStop");
   if (mode_ == Mode::kOff) return Result::Ok();
   std::optional<uint64_t> data_types;
   if (config) {
@@ -343,16 +409,52 @@ int32_t Manager::RegisterComponent(uint32_t module, ProfCommandHandle handle) {
 }
 
 Result Manager::DeviceChanged(uint32_t id, bool open) {
-  if (Components::InCallback()) return RefuseInCallback("MsprofNotifySetDevice");
-  if (open) {
-    if (Result result = StartRecording(); !result.ok()) return result;
+  const DeviceNotice notice{id, open};
+  if (!Components::InCallback()) {
+    const Control control(*this, kNoticePatience);
+    if (control) {
+      TakeNotices();
+      return DeviceChangedLocked(notice);
+    }
   }
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (!open) {
+  {
+    // Somebody is inside a callback, which may wait for this thread; he sees to it when he is done.
+    std::lock_guard<std::mutex> lock(facts_mutex_);
+    notices_.push_back(notice);
+  }
+  if (!Components::InCallback()) {
+    const Control control(*this, std::chrono::seconds(0));
+  }
+  return Result::Ok();
+}
+
+bool Manager::HasNotices() const {
+  std::lock_guard<std::mutex> lock(facts_mutex_);
+  return !notices_.empty();
+}
+
+void Manager::TakeNotices() {
+  for (;;) {
+    std::vector<DeviceNotice> notices;
+    {
+      std::lock_guard<std::mutex> lock(facts_mutex_);
+      notices.swap(notices_);
+    }
+    if (notices.empty()) return;
+    for (const DeviceNotice& notice : notices) {
+      if (const Result result = DeviceChangedLocked(notice); !result.ok()) LogError(result.text);
+    }
+  }
+}
+
+Result Manager::DeviceChangedLocked(const DeviceNotice& notice) {
+  const uint32_t id = notice.id;
+  if (!notice.open) {
     open_devices_.erase(id);
     if (session_) session_->DeviceClosed(id);
     return Result::Ok();
   }
+  if (Result result = StartRecordingLocked(); !result.ok()) return result;
   open_devices_.insert(id);
   if (!session_) return Result::Ok();
   if (mode_ == Mode::kCommand && record_all_devices_) return session_->AddDevices({id}, open_devices_);
@@ -371,7 +473,12 @@ void Manager::ModelUnloaded(uint32_t model) {
 
 Result Manager::StartRecording() {
   if (Components::InCallback()) return Result::Ok();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("MsprofInit");
+  return StartRecordingLocked();
+}
+
+Result Manager::StartRecordingLocked() {
   if (record_tried_ || mode_ != Mode::kOff) return Result::Ok();
   std::optional<RecordRequest> request;
   Result result = ReadRecordRequest(&request);
@@ -382,10 +489,10 @@ Result Manager::StartRecording() {
   settings_ = request->settings;
   record_all_devices_ = request->all_devices;
   if (record_all_devices_) request->wanted.devices.assign(open_devices_.begin(), open_devices_.end());
-  LogAll(components_.Init());
+  TellComponents([this] { return components_.Init(); });
   result = StartSession(request->wanted, trace::AbsolutePath(request->output));
   if (!result.ok()) {
-    LogAll(components_.Finalize());
+    TellComponents([this] { return components_.Finalize(); });
     settings_.Clear();
     mode_ = Mode::kOff;
   }
@@ -394,10 +501,11 @@ Result Manager::StartRecording() {
 
 Result Manager::StopRecording() {
   if (Components::InCallback()) return Result::Ok();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("MsprofFinalize");
   if (mode_ != Mode::kCommand) return Result::Ok();
   Result result = StopSession(false);
-  LogAll(components_.Finalize());
+  TellComponents([this] { return components_.Finalize(); });
   settings_.Clear();
   mode_ = Mode::kOff;
   return result;
@@ -407,11 +515,11 @@ void Manager::AtExit() {
   Manager& manager = Process();
   // Somebody may have called exit() while another thread is inside and will never come back.
   for (int i = 0; i < 200; ++i) {
-    if (manager.mutex_.try_lock()) {
+    if (manager.control_.try_lock()) {
       manager.exiting_ = true;
       if (const Result result = manager.StopSession(true); !result.ok()) LogError(result.text);
       manager.mode_ = Mode::kOff;
-      manager.mutex_.unlock();
+      manager.control_.unlock();
       return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -426,7 +534,8 @@ void Manager::ForkChild() {
   stamps::Record(false);
   stamps::Allow(false);
   fork_locks::Child(kForkLocks, kForkLockCount);
-  new (&manager.mutex_) std::mutex;
+  manager.control_.RenewInChild();
+  manager.components_.ForgetInChild();
   if (manager.session_) {
     manager.session_->AbandonInChild();
     static_cast<void>(manager.session_.release());
@@ -435,8 +544,11 @@ void Manager::ForkChild() {
   manager.mode_ = Mode::kOff;
   // Another thread may have been changing these; what they hold then cannot be freed.
   new (&manager.settings_) Settings;
+  new (&manager.window_settings_) Settings;
+  new (&manager.next_output_) std::optional<std::string>;
   new (&manager.output_) std::string;
   new (&manager.open_devices_) std::set<uint32_t>;
+  new (&manager.notices_) std::vector<DeviceNotice>;
   manager.record_tried_ = true;
 }
 

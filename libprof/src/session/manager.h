@@ -9,9 +9,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "session/components.h"
 #include "session/config.h"
+#include "session/control_lock.h"
 #include "session/fork_locks.h"
 #include "session/keeper.h"
 #include "session/result.h"
@@ -21,8 +23,8 @@
 namespace npuprof {
 
 /// The profiling state of the process: who owns profiling, where results go, settings, and at most one session.
-/// Any thread; one lock serialises everything. Functions follow the order of checks and the codes of the aclprof
-/// interface.
+/// Any thread; one lock serialises everything, and nobody waits for ever for a callback. Functions follow the order of
+/// checks and the codes of the aclprof interface.
 class Manager {
  public:
   enum class Mode {
@@ -70,6 +72,19 @@ class Manager {
     std::string name;
     uint64_t end_ns;
   };
+  /// Holds the control lock, and before it lets go opens and closes the devices that were told of meanwhile.
+  class Control;
+  struct DeviceNotice {
+    uint32_t id;
+    bool open;
+  };
+  Result StartRecordingLocked();
+  Result DeviceChangedLocked(const DeviceNotice& notice);
+  void TakeNotices();
+  bool HasNotices() const;
+  /// Tells the components something and logs who failed.
+  template <typename Tell>
+  void TellComponents(Tell&& tell);
   Result StartSession(const Wanted& wanted, const std::string& output, const Before* before = nullptr);
   /// Has the next directories begun in time and old ones removed, if settings of the session ask for it.
   void StartKeeper(const std::string& output);
@@ -82,10 +97,13 @@ class Manager {
   static void AtExit();
   static void ForkChild();
 
-  mutable std::mutex mutex_;
+  mutable ControlLock control_;
   Mode mode_ = Mode::kOff;
   std::string output_;
-  Settings settings_;
+  Settings settings_;                       ///< of the next window
+  Settings window_settings_;                ///< of the running one
+  std::optional<std::string> next_output_;  ///< where ACL_PROF_PATH puts the next window
+  bool told_ambiguity_ = false;
   std::set<uint32_t> open_devices_;
   std::unique_ptr<Session> session_;
   Components components_;
@@ -97,7 +115,8 @@ class Manager {
   unsigned keeper_round_ = 0;
   bool exiting_ = false;
 
-  mutable std::mutex facts_mutex_;  // the two below, which callbacks may ask for and change
+  mutable std::mutex facts_mutex_;  // the three below, which callbacks may ask for and change
+  std::vector<DeviceNotice> notices_;
   std::deque<std::string> paths_;
   std::map<uint32_t, uint32_t> models_;  // device by model
 };

@@ -114,8 +114,11 @@ Result Session::Start(Request request, std::unique_ptr<Session>* out) {
 Result Session::Begin(const Request& request) {
   const uint64_t begin = host::MonotonicRawNs();
   command_line_ = CommandLine();
+  settings_ = request.settings->All();
   if (Result result = MakePlan(wanted_, *request.settings, &plan_); !result.ok()) return result;
   for (const std::string& text : plan_.not_collected) messages_.Add(drain::Severity::kWarning, text);
+
+  for (const std::string& text : request.notes) messages_.Add(drain::Severity::kInfo, text);
 
   std::string reason;
   if (const Status status = device::ChooseBackend(&backend_, &reason); !status.ok())
@@ -401,6 +404,7 @@ trace::Manifest Session::Describe() const {
   manifest.pid = static_cast<uint32_t>(getpid());
   manifest.command = command_line_;
   manifest.data_types = wanted_.data_types;
+  manifest.settings = settings_;
   manifest.complete = complete_;
   manifest.stopped = stopped_;
   manifest.window = {begin_.realtime_us, begin_.monotonic_raw_ns, end_monotonic_raw_ns_};

@@ -39,6 +39,7 @@ class Session {
     const Settings* settings = nullptr;
     std::set<uint32_t> open_devices;  ///< devices the program has open now
     std::string previous;             ///< name of the directory that this one goes on from; "" if none
+    std::vector<std::string> notes;   ///< for the manifest
     uint64_t previous_end_ns = 0;     ///< CLOCK_MONOTONIC_RAW of its end
     /// Called once host records are accepted and before devices start.
     std::function<std::vector<std::string>(const Session&)> start_components;
@@ -98,6 +99,7 @@ class Session {
   Messages messages_;
   Wanted wanted_;
   Plan plan_;
+  std::map<std::string, std::string> settings_;
   device::Backend backend_ = device::Backend::kNone;
   uint32_t task_slots_ = 0;
   uint64_t storage_limit_ = 0;

@@ -150,6 +150,35 @@ std::string Allowed(const Rule& rule, uint32_t chip) {
   }
 }
 
+// Whether @p rule takes @p text on @p chip; a path that it does not take is explained in @p why.
+bool Allows(const Rule& rule, std::string_view text, uint32_t chip, std::string* why) {
+  bool allowed = true;
+  switch (rule.form) {
+    case Form::kFrequency:
+      return FrequencyIsAllowed(text, chips::MostHz(chip, rule.type));
+    case Form::kStorage:
+      return StorageIsAllowed(text);
+    case Form::kWord:
+      return !text.empty() && text.find(',') == std::string_view::npos && ListHas(rule.words, text);
+    case Form::kWords:
+      if (!text.empty())
+        ForEachItem(text, [&](std::string_view item) { allowed &= ListHas(rule.words, item); });
+      return allowed;
+    case Form::kText:
+      return !text.empty();
+    case Form::kPath: {
+      const Status status = trace::CheckOutputPath(text);
+      *why = status.text;
+      return status.ok();
+    }
+    case Form::kNames:
+      return NamesAreAllowed(text);
+    case Form::kEvents:
+      return EventsAreAllowed(text);
+  }
+  return false;
+}
+
 }  // namespace
 
 const char* Settings::Name(int type) {
@@ -170,39 +199,10 @@ Result Settings::Set(int type, std::string_view text) {
         rule ? fmt::format("{} ({}) is not available on {}", rule->name, type, chips::Name(chip_))
              : "setting 2 is not available on any chip; allowed are 1 and 3 to 16");
   }
-  bool allowed = true;
-  switch (rule->form) {
-    case Form::kFrequency:
-      allowed = FrequencyIsAllowed(text, chips::MostHz(chip_, type));
-      break;
-    case Form::kStorage:
-      allowed = StorageIsAllowed(text);
-      break;
-    case Form::kWord:
-      allowed = !text.empty() && text.find(',') == std::string_view::npos && ListHas(rule->words, text);
-      break;
-    case Form::kWords:
-      if (!text.empty())
-        ForEachItem(text, [&](std::string_view item) { allowed &= ListHas(rule->words, item); });
-      break;
-    case Form::kText:
-      allowed = !text.empty();
-      break;
-    case Form::kPath: {
-      const Status status = trace::CheckOutputPath(text);
-      if (!status.ok()) {
-        return Result::Fail(code::kInvalidConfig, fmt::format("{}: {}", rule->name, status.text));
-      }
-      break;
-    }
-    case Form::kNames:
-      allowed = NamesAreAllowed(text);
-      break;
-    case Form::kEvents:
-      allowed = EventsAreAllowed(text);
-      break;
-  }
-  if (!allowed) {
+  std::string why;
+  if (!Allows(*rule, text, chip_, &why)) {
+    if (rule->form == Form::kPath)
+      return Result::Fail(code::kInvalidConfig, fmt::format("{}: {}", rule->name, why));
     return Result::Fail(code::kInvalidConfig,
                         fmt::format("{} is '{}'; allowed is {}", rule->name, text, Allowed(*rule, chip_)));
   }
@@ -213,6 +213,30 @@ Result Settings::Set(int type, std::string_view text) {
   }
   values_[type] = std::string(text);
   return Result::Ok();
+}
+
+std::map<std::string, std::string> Settings::All() const {
+  std::map<std::string, std::string> all;
+  for (const auto& [type, text] : values_) all.emplace(Name(type), text);
+  return all;
+}
+
+std::string Settings::Ambiguity(int type, std::string_view text) {
+  std::string why;
+  const auto takes = [&](const Rule& rule) {
+    return rule.type != type && (rule.type & ~type) == 0 && Allows(rule, text, chips::kA2, &why);
+  };
+  for (const Rule& a : kRules) {
+    for (const Rule& b : kRules) {
+      if (a.type >= b.type || (a.type | b.type) != type || !takes(a) || !takes(b) || text.empty()) continue;
+      return fmt::format(
+          "aclprofSetConfig takes one setting per call: {} is {}, and not {} together with {}, whose numbers "
+          "joined by OR "
+          "are the same",
+          type, Name(type), a.name, b.name);
+    }
+  }
+  return "";
 }
 
 std::optional<std::string> Settings::Text(int type) const {

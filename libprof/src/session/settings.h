@@ -34,6 +34,12 @@ class Settings {
   /// Storage limit in MB, 0 for none.
   uint64_t StorageLimitMb() const;
 
+  /// All that is set: text by name.
+  std::map<std::string, std::string> All() const;
+
+  /// A sentence if @p type may have been meant as several types joined by OR, each of which would take @p text; else "".
+  static std::string Ambiguity(int type, std::string_view text);
+
   /// "ACL_PROF_SYS_IO_FREQ"
   static const char* Name(int type);
 

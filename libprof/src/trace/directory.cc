@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -106,6 +108,29 @@ std::string AbsolutePath(std::string_view path) {
   char here[PATH_MAX];
   if (getcwd(here, sizeof here) == nullptr) return std::string(path);
   return fmt::format("{}/{}", here, path);
+}
+
+Status LookAtOutputDirectory(const std::string& path) {
+  // The deepest part that is there decides.
+  std::string part = path;
+  struct stat st;
+  while (stat(part.c_str(), &st) != 0 && part.size() > 1) {
+    if (errno != ENOENT && errno != ENOTDIR)
+      return PathError(fmt::format("the output directory {} cannot be created", path), errno);
+    const size_t slash = part.rfind('/');
+    part.resize(slash == 0 || slash == std::string::npos ? 1 : slash);
+  }
+  if (!S_ISDIR(st.st_mode))
+    return PathError(fmt::format("the output path {} is not a directory", part), ENOTDIR);
+  if (access(part.c_str(), W_OK | X_OK) != 0)
+    return PathError(fmt::format("the output directory {} is not writable", part), errno);
+  // The kernel's own file systems say of themselves that they can be written, and take no directories.
+  struct statfs system;
+  if (statfs(part.c_str(), &system) == 0 &&
+      (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC)) {
+    return PathError(fmt::format("the output directory {} cannot be created", path), ENOENT);
+  }
+  return Status::Ok();
 }
 
 Status PrepareOutputDirectory(const std::string& path) {

@@ -19,6 +19,10 @@ Status CheckOutputPath(std::string_view path);
 /// @p path made absolute with the current directory; no other change.
 std::string AbsolutePath(std::string_view path);
 
+/// Whether PrepareOutputDirectory() would fail for the absolute @p path, as far as that can be told without touching the
+/// disk. kPath and the same sentences.
+Status LookAtOutputDirectory(const std::string& path);
+
 /// Makes sure that @p path is a writable directory, creating missing parts (mode 0750). kPath if it is
 /// something else, cannot be made or cannot be written; the sentence says which.
 Status PrepareOutputDirectory(const std::string& path);

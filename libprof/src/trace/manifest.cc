@@ -139,6 +139,7 @@ std::string ToJson(const Manifest& manifest) {
                      {"pid", manifest.pid},
                      {"command", manifest.command},
                      {"data_types", fmt::format("0x{:x}", manifest.data_types)},
+                     {"settings", manifest.settings},
                      {"complete", manifest.complete},
                      {"stopped", manifest.stopped},
                      {"window",

@@ -117,6 +117,7 @@ struct Manifest {
   uint32_t pid = 0;
   std::string command;
   uint64_t data_types = 0;
+  std::map<std::string, std::string> settings;  ///< what was set for this run: text by name
   bool complete = false;
   bool stopped = false;  ///< ended in order, if perhaps with losses
   Window window;

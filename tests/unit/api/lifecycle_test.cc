@@ -135,20 +135,74 @@ TEST_F(Lifecycle, FinalizeStopsARunningSessionAndTheNextStartCollectsAgain) {
       << "every session gets all names";
 }
 
-TEST_F(Lifecycle, SettingsHoldUntilFinalize) {
+TEST_F(Lifecycle, SettingsBelongToTheWindowTheyWereSetFor) {
   const auto samples = [&](size_t session) {
     return std::filesystem::exists(ProfDirectories().at(session) / "host/data/host_mem.data.slice_0");
   };
+  const auto settings = [&](size_t session) { return Manifest(ProfDirectories().at(session))["settings"]; };
   ASSERT_EQ(Init(), 0);
   ASSERT_EQ(aclprofStart(config_), 0);
   ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "mem"), 0);
   ASSERT_EQ(aclprofStop(config_), 0);
-  EXPECT_FALSE(samples(0)) << "a running session does not change";
-  for (size_t session : {1, 2}) {
-    ASSERT_EQ(aclprofStart(config_), 0);
+  EXPECT_FALSE(samples(0)) << "a running window does not change";
+  EXPECT_EQ(settings(0), nlohmann::json::object());
+  ASSERT_EQ(aclprofStart(config_), 0);
+  ASSERT_EQ(aclprofStop(config_), 0);
+  EXPECT_TRUE(samples(1));
+  EXPECT_EQ(settings(1), (nlohmann::json{{"ACL_PROF_HOST_SYS", "mem"}}));
+  ASSERT_EQ(aclprofStart(config_), 0);
+  ASSERT_EQ(aclprofStop(config_), 0);
+  EXPECT_FALSE(samples(2)) << "a light window does not inherit the heavy one before it";
+  EXPECT_EQ(settings(2), nlohmann::json::object());
+  EXPECT_NE(Manifest(ProfDirectories().at(2))["messages"].dump().find("ended with it: ACL_PROF_HOST_SYS"),
+            std::string::npos);
+}
+
+TEST_F(Lifecycle, ThePathSettingMovesTheNextWindowAlone) {
+  ASSERT_EQ(Init((directory_ / "init").string()), 0);
+  ASSERT_EQ(Set(ACL_PROF_PATH, (directory_ / "once").string()), 0);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(aclprofStart(config_), 0) << Message();
     ASSERT_EQ(aclprofStop(config_), 0);
-    EXPECT_TRUE(samples(session)) << session;
   }
+  EXPECT_EQ(ProfDirectories(directory_ / "once").size(), 1u);
+  EXPECT_EQ(ProfDirectories(directory_ / "init").size(), 1u);
+}
+
+TEST_F(Lifecycle, AFailedStartKeepsTheSettingsForTheNextTry) {
+  ASSERT_EQ(Init("/proc/nowhere"), 0);
+  ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "mem"), 0);
+  EXPECT_EQ(aclprofStart(config_), 100003);
+  ASSERT_EQ(Set(ACL_PROF_PATH, directory_.string()), 0);
+  ASSERT_EQ(aclprofStart(config_), 0) << Message();
+  ASSERT_EQ(aclprofStop(config_), 0);
+  EXPECT_TRUE(std::filesystem::exists(ProfDirectories().at(0) / "host/data/host_mem.data.slice_0"));
+}
+
+TEST_F(Lifecycle, OneConfigurationServesTwoWindowsAndTwoThreads) {
+  ASSERT_EQ(Init(), 0);
+  for (int window = 0; window < 2; ++window) {
+    std::thread([&] { EXPECT_EQ(aclprofStart(config_), 0) << Message(); }).join();
+    const MsprofApi call = Call(1);
+    EXPECT_EQ(MsprofReportApi(1, &call), 0);
+    std::thread([&] { EXPECT_EQ(aclprofStop(config_), 0) << Message(); }).join();
+  }
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(aclprofStart(config_), 0) << Message();
+        EXPECT_EQ(aclprofStop(config_), 0) << Message();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  const auto found = ProfDirectories();
+  EXPECT_GE(found.size(), 2u + 10u);
+  EXPECT_LE(found.size(), 2u + 20u);
+  for (const auto& prof : found) EXPECT_EQ(Manifest(prof)["complete"], true) << prof;
+  EXPECT_EQ(Kept(Manifest(found[0]), "api_event"), 1u);
+  EXPECT_EQ(Kept(Manifest(found[1]), "api_event"), 1u);
 }
 
 TEST_F(Lifecycle, FinalizeForgetsSettings) {
@@ -471,6 +525,46 @@ TEST_F(Lifecycle, AControlCallFromACallbackIsRefusedInsteadOfHanging) {
   ASSERT_EQ(aclprofStart(config_), 0);
   EXPECT_EQ(g_control, 500005);
   EXPECT_EQ(aclprofStop(config_), 0);
+}
+
+// A component that opens a device as soon as it is told to start, and one whose other thread does so while it waits.
+std::atomic<int> g_notices{0};
+int32_t OpenDeviceInCallback(uint32_t, void* data, uint32_t) {
+  if (static_cast<MsprofCommandHandle*>(data)->type != PROF_COMMANDHANDLE_TYPE_START) return 0;
+  g_notices += MsprofNotifySetDevice(0, 5, true) == 0;
+  std::thread([] { g_notices += MsprofNotifySetDevice(0, 6, true) == 0; }).join();
+  return 0;
+}
+
+TEST_F(Lifecycle, ADeviceThatACallbackOpensIsNoticedWithoutADeadlock) {
+  // Without a runtime no device can record, but the default configuration lists what is open.
+  EXPECT_EQ(EndOfChild([&] {
+              alarm(60);
+              if (MsprofRegisterCallback(MSPROF_MODULE_HCCL, OpenDeviceInCallback) != 0) _exit(1);
+              if (Init() != 0 || aclprofStart(config_) != 0) _exit(2);
+              if (g_notices != 2) _exit(3);
+              if (aclprofStop(config_) != 0) _exit(4);
+              if (aclprofStart(nullptr) != 0 || aclprofStop(nullptr) != 0) _exit(5);
+            }),
+            0);
+}
+
+// One whose other thread calls the interface and is waited for: the call is refused instead of hanging.
+int32_t StopOnAnotherThread(uint32_t, void* data, uint32_t) {
+  if (static_cast<MsprofCommandHandle*>(data)->type == PROF_COMMANDHANDLE_TYPE_START)
+    std::thread([] { g_control = aclprofStop(nullptr); }).join();
+  return 0;
+}
+
+TEST_F(Lifecycle, ACallbackThatWaitsForAThreadInsideTheInterfaceEndsInARefusal) {
+  EXPECT_EQ(EndOfChild([&] {
+              alarm(60);
+              if (MsprofRegisterCallback(MSPROF_MODULE_HCCL, StopOnAnotherThread) != 0) _exit(1);
+              if (Init() != 0 || aclprofStart(config_) != 0) _exit(2);
+              if (g_control != 500005) _exit(3);
+              if (aclprofStop(config_) != 0) _exit(4);
+            }),
+            0);
 }
 
 std::atomic<int> g_told{0};

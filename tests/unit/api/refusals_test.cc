@@ -48,6 +48,45 @@ TEST_F(Refusals, InitTouchesNothingOnDisk) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "new"));
 }
 
+// What the standard error stream gets while @p body runs.
+template <typename Body>
+std::string Complaints(Body body) {
+  unsetenv("NPUPROF_LOG");
+  testing::internal::CaptureStderr();
+  body();
+  setenv("NPUPROF_LOG", "0", 1);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST_F(Refusals, InitSaysThatAPathCannotBeWrittenAndStartReturnsTheCode) {
+  const std::string file = (directory_ / "file").string();
+  std::ofstream(file) << "x";
+  for (const std::string& path : {std::string("/proc/nowhere"), file + "/below"}) {
+    const std::string said = Complaints([&] { EXPECT_EQ(Init(path), 0); });
+    EXPECT_NE(said.find(path == "/proc/nowhere" ? path : file), std::string::npos) << said;
+    EXPECT_NE(said.find("aclprofStart will fail"), std::string::npos) << said;
+    aclprofConfig* config = Config({}, ACL_PROF_MSPROFTX);
+    EXPECT_EQ(aclprofStart(config), 100003);
+    EXPECT_EQ(aclprofDestroyConfig(config), 0);
+    EXPECT_EQ(aclprofFinalize(), 0);
+  }
+  EXPECT_EQ(Complaints([&] { EXPECT_EQ(Init((directory_ / "is/made/later").string()), 0); }), "");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "is"));
+}
+
+TEST_F(Refusals, OneWarningTellsThatSettingsCannotBeJoined) {
+  EXPECT_EQ(Complaints([&] { EXPECT_EQ(Set(5, "50"), 0); }), "") << "1|4 would not take it";
+  const std::string said = Complaints([&] {
+    EXPECT_EQ(Set(3 | 5, "50"), 0);
+    EXPECT_EQ(Set(3 | 4, "50"), 0);
+  });
+  EXPECT_NE(said.find("7 is ACL_PROF_DVPP_FREQ, and not ACL_PROF_SYS_HARDWARE_MEM_FREQ together with "
+                      "ACL_PROF_SYS_IO_FREQ"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
 TEST_F(Refusals, StopAndFinalizeWithoutInitAreNothing) {
   EXPECT_EQ(aclprofStop(nullptr), 0);
   EXPECT_EQ(aclprofFinalize(), 0);

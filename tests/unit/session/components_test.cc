@@ -4,6 +4,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "acl/acl_prof.h"
 
 namespace npuprof {
@@ -66,7 +70,7 @@ TEST_F(ComponentsTest, OrderIsThatOfThePublishedInterface) {
   EXPECT_EQ(Order(), up);
   EXPECT_TRUE(components_.Start(command_).empty());
   EXPECT_EQ(Order(), up);
-  EXPECT_TRUE(components_.Stop(command_).empty());
+  EXPECT_TRUE(components_.Stop().empty());
   EXPECT_EQ(Order(), down);
   EXPECT_TRUE(components_.Finalize().empty());
   EXPECT_EQ(Order(), down);
@@ -98,11 +102,34 @@ TEST_F(ComponentsTest, ALateComponentIsToldWhatItMissed) {
   EXPECT_EQ(g_told[0].type, 0u);
   EXPECT_EQ(g_told[1].type, 1u);
   EXPECT_EQ(g_told[1].bits, 0x807u);
-  EXPECT_TRUE(components_.Stop(command_).empty());
+  EXPECT_TRUE(components_.Stop().empty());
   EXPECT_TRUE(components_.Finalize().empty());
   g_told.clear();
   components_.Register(36, Callback<36>);
   EXPECT_TRUE(g_told.empty());
+}
+
+std::atomic<int> g_slow_told{0};
+std::atomic<bool> g_slow_wrong{false};
+// Takes its time with INIT; whatever comes in between would come too early.
+int32_t Slow(uint32_t, void* data, uint32_t) {
+  const uint32_t type = static_cast<const MsprofCommandHandle*>(data)->type;
+  if (g_slow_told != static_cast<int>(type)) g_slow_wrong = true;
+  if (type == PROF_COMMANDHANDLE_TYPE_INIT) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  if (g_slow_told++ != static_cast<int>(type)) g_slow_wrong = true;
+  return 0;
+}
+
+TEST_F(ComponentsTest, AStartWhileAComponentRegistersComesAfterItsInit) {
+  EXPECT_TRUE(components_.Init().empty());
+  std::thread registering([&] { EXPECT_EQ(components_.Register(45, Slow), 0); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(components_.Start(command_).empty());
+  EXPECT_TRUE(components_.Stop().empty());
+  EXPECT_TRUE(components_.Finalize().empty());
+  registering.join();
+  EXPECT_EQ(g_slow_told, 4);
+  EXPECT_FALSE(g_slow_wrong);
 }
 
 TEST_F(ComponentsTest, TheSameCallbackIsKeptOnceAndNullIsRefused) {

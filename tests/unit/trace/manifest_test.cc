@@ -22,6 +22,7 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   Manifest manifest;
   manifest.versions = {"0.1.0", "0.1", 1, "9.0.0", "npusim 0.1.0"};
   manifest.data_types = 0x807;
+  manifest.settings = {{"ACL_PROF_HOST_SYS", "cpu"}};
   Manifest::Device device;
   device.id = 1;
   device.backend = "sim";
@@ -43,8 +44,8 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   const json root = json::parse(ToJson(manifest));
   EXPECT_EQ(Keys(root),
             (std::vector<std::string>{"command", "complete", "cost", "data_types", "devices", "drain",
-                                      "files", "format", "host", "messages", "npuprof", "pid", "simulated",
-                                      "stopped", "storage", "versions", "window"}));
+                                      "files", "format", "host", "messages", "npuprof", "pid", "settings",
+                                      "simulated", "stopped", "storage", "versions", "window"}));
   EXPECT_EQ(root["storage"], (json{{"limit_bytes", 0}, {"used_bytes", 0}}))
       << "aged only where something was";
   EXPECT_EQ(root["format"], 1);
@@ -55,6 +56,7 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
                                     {"file_formats", "9.0.0"},
                                     {"runtime", "npusim 0.1.0"}}));
   EXPECT_EQ(root["data_types"], "0x807");
+  EXPECT_EQ(root["settings"], (json{{"ACL_PROF_HOST_SYS", "cpu"}}));
   EXPECT_EQ(root["complete"], false);
   EXPECT_EQ(Keys(root["window"]), (std::vector<std::string>{"begin_monotonic_raw_ns", "begin_realtime_us",
                                                             "end_monotonic_raw_ns"}));
