@@ -8,8 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "acl/acl_base.h"
-
 namespace npuprof::python {
 
 namespace py = pybind11;
@@ -36,13 +34,19 @@ inline std::string Text(const py::object& object, const char* name) {
   return py::reinterpret_steal<py::bytes>(bytes);
 }
 
+/// The str of bytes that C calls text; the reverse of Text().
+inline py::object FromText(const char* text, size_t size) {
+  PyObject* object = PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(size), "surrogateescape");
+  if (object == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(object);
+}
+
 /// The interpreter runs other threads while the function does; its arguments and results must be C++ values.
 using NoLock = py::call_guard<py::gil_scoped_release>;
 
 void BindAcl(py::module_& module);
 void BindRuntime(py::module_ rt);
 void BindModel(py::module_ mdl);
-void BindProf(py::module_ prof);
 void BindUtil(py::module_ util);
 
 }  // namespace npuprof::python

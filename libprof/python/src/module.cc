@@ -67,6 +67,5 @@ PYBIND11_MODULE(_acl, m) {
   BindAcl(m);
   BindRuntime(m.def_submodule("rt", "Devices, contexts, streams, events, memory."));
   BindModel(m.def_submodule("mdl", "Models and their data."));
-  BindProf(m.def_submodule("prof", "Profiling from inside the program."));
   BindUtil(m.def_submodule("util", "Between Python objects and addresses."));
 }

@@ -19,7 +19,7 @@ class Version(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             package = os.path.join(directory, "acl")
             os.mkdir(package)
-            for name in ("__init__.py", "util.py"):
+            for name in ("__init__.py", "_other.py", "prof.py", "util.py"):
                 shutil.copy(os.path.join(PACKAGE, name), package)
             with open(os.path.join(package, extension), "wb"):
                 pass
@@ -27,14 +27,14 @@ class Version(unittest.TestCase):
                                   env={**os.environ, "PYTHONPATH": directory}).stderr
 
     def test_another_python_is_named_and_the_right_one_too(self):
-        error = self.import_with("_acl.cpython-999-x86_64-linux-gnu.so")
+        error = self.import_with("_prof.cpython-999-x86_64-linux-gnu.so")
         self.assertIn(f"ImportError: acl is built for cpython-999-x86_64-linux-gnu, this is {sys.implementation.cache_tag}",
                       error)
         self.assertNotIn("circular", error)
 
     def test_an_extension_that_does_not_load_says_why_itself(self):
-        error = self.import_with("_acl.so")
-        self.assertIn("_acl.so", error)
+        error = self.import_with("_prof.so")
+        self.assertIn("_prof.so", error)
         self.assertNotIn("is built for", error)
 
 

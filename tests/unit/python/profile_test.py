@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stamps, constants and the context manager of acl.prof, by what they leave in a directory.
+
+usage: profile_test.py HEADER [unittest arguments]
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+
+import acl
+import acl.prof
+
+HEADER = sys.argv.pop(1)
+
+
+class Session(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+        self.addCleanup(acl.prof.finalize)
+
+    def marks(self, **changes):
+        return acl.prof.Profile(self.dir.name, devices=(), data_types=acl.prof.ACL_PROF_MSPROFTX, **changes)
+
+    @staticmethod
+    def manifest(directory):
+        with open(os.path.join(directory, "npuprof", "manifest.json"), encoding="utf-8") as f:
+            return json.load(f)
+
+    def records(self, directory):
+        """(event type, message) of each stamp in the directory."""
+        found = []
+        data = os.path.join(directory, "host", "data")
+        for name in sorted(os.listdir(data)):
+            if re.match(r"(un)?aging\.additional\.msproftx\.slice_\d+$", name):
+                with open(os.path.join(data, name), "rb") as f:
+                    content = f.read()
+                for at in range(0, len(content), 256):
+                    record = content[at + 24:at + 256]
+                    text = record[76:].split(b"\0")[0].decode("utf-8", "replace")
+                    found.append((int.from_bytes(record[24:28], "little"), text))
+        return found
+
+
+class Profile(Session):
+    def test_a_session_has_a_whole_directory_of_its_own(self):
+        with self.marks() as profile:
+            stamp = acl.prof.create_stamp()
+            self.assertEqual(acl.prof.set_stamp_trace_message(stamp, "step", 4), 0)
+            self.assertEqual(acl.prof.mark(stamp), 0)
+            acl.prof.destroy_stamp(stamp)
+        first = profile.directory
+        self.assertTrue(self.manifest(first)["complete"])
+        self.assertEqual([text for _, text in self.records(first)], ["step"])
+        with profile:
+            pass
+        self.assertNotEqual(profile.directory, first)
+        self.assertTrue(self.manifest(profile.directory)["complete"])
+        self.assertEqual(acl.prof.directory(), profile.directory)
+
+    def test_settings_are_set(self):
+        with self.marks(settings={acl.prof.ACL_PROF_HOST_SYS: "cpu", acl.prof.ACL_PROF_HOST_SYS_USAGE_FREQ: 10}) as profile:
+            pass
+        self.assertIn("host_cpu", [k["kind"] for k in self.manifest(profile.directory)["host"]["kinds"]])
+
+    def test_a_failure_names_call_code_and_reason_and_leaves_nothing(self):
+        cases = (({"settings": {acl.prof.ACL_PROF_SYS_IO_FREQ: 1000}}, "set_config", 100010, "allowed"),
+                 ({"metrics": 99, "data_types": 0x4, "devices": (0,)}, "start", 100000, "counter group 99"),
+                 ({"devices": (77,)}, "create_config", 0, "77"))
+        for changes, function, code, words in cases:
+            arguments = {"devices": (), "data_types": acl.prof.ACL_PROF_MSPROFTX, **changes}
+            with self.subTest(function):
+                with self.assertRaises(acl.prof.Error) as caught, acl.prof.Profile(self.dir.name, **arguments):
+                    self.fail("entered")
+                self.assertEqual((caught.exception.function, caught.exception.code), (function, code))
+                self.assertIn(words, str(caught.exception))
+                self.assertEqual(os.listdir(self.dir.name), [])
+                with self.marks():  # nothing of it is in the way
+                    pass
+                for name in os.listdir(self.dir.name):
+                    os.rename(os.path.join(self.dir.name, name), os.path.join(self.fresh(), name))
+
+    def fresh(self):
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory)
+        return directory
+
+    def test_what_the_work_raises_is_what_the_caller_sees(self):
+        with self.assertRaises(ZeroDivisionError):
+            with self.marks() as profile:
+                raise ZeroDivisionError
+        self.assertTrue(self.manifest(profile.directory)["complete"])
+        with self.assertRaises(KeyError) as caught:
+            with self.marks():
+                self.assertEqual(acl.prof.finalize(), 0)
+                self.assertEqual(acl.prof.init("/tmp"), 0)
+                # Somebody else's session, with other data types.
+                other = acl.prof.create_config([], 0, 0, acl.prof.ACL_PROF_MSPROFTX | acl.prof.ACL_PROF_ACL_API)
+                self.assertEqual(acl.prof.set_config(acl.prof.ACL_PROF_PATH, self.dir.name), 0)
+                self.assertEqual(acl.prof.start(other), 0)
+                raise KeyError
+        self.assertIn("acl.prof.stop returned 100010", caught.exception.__notes__[0])
+
+    def test_entering_twice_is_refused(self):
+        profile = self.marks()
+        with profile:
+            with self.assertRaises(acl.prof.Error):
+                profile.__enter__()
+            self.assertEqual(acl.prof.stop(0), 0)
+
+
+class Stamps(Session):
+    def test_each_kind_leaves_its_record(self):
+        with self.marks() as profile:
+            stamps = [acl.prof.create_stamp() for _ in range(3)]
+            for stamp, text in zip(stamps, ("mark", "nested", "range")):
+                self.assertEqual(acl.prof.set_stamp_trace_message(stamp, text, len(text)), 0)
+            self.assertEqual(acl.prof.mark(stamps[0]), 0)
+            self.assertEqual(acl.prof.push(stamps[1]), 0)
+            self.assertEqual(acl.prof.pop("arguments", "are", "ignored"), 0)
+            self.assertEqual(acl.prof.pop(), -1)
+            number, ret = acl.prof.range_start(stamps[2])
+            self.assertEqual((number > 0, ret), (True, 0))
+            self.assertEqual(acl.prof.range_stop(number), 0)
+            self.assertEqual(acl.prof.range_stop(number), -1)
+            for stamp in stamps:
+                self.assertIsNone(acl.prof.destroy_stamp(stamp))
+        self.assertEqual(sorted(self.records(profile.directory)), [(0, "mark"), (1, "nested"), (2, "range")])
+
+    def test_messages_are_counted_in_characters_or_bytes_and_never_read_past_their_end(self):
+        text = "\u7b97\u5b50"
+        with self.marks() as profile:
+            stamp = acl.prof.create_stamp()
+            for length, ret in ((len(text), 0), (len(text.encode()), 0), (3, 0), (100, -1), (128, -1)):
+                self.assertEqual(acl.prof.set_stamp_trace_message(stamp, text, length), ret, length)
+                if ret == 0:
+                    self.assertEqual(acl.prof.mark(stamp), 0)
+            acl.prof.destroy_stamp(stamp)
+        self.assertEqual([t for _, t in self.records(profile.directory)], [text, text, text[0]])
+
+    def test_outside_a_session_and_with_null_they_fail_with_codes(self):
+        self.assertEqual(acl.prof.create_stamp(), 0)
+        self.assertIsNone(acl.prof.destroy_stamp(0))
+        self.assertEqual(acl.prof.set_stamp_trace_message(0, "x", 1), -1)
+        self.assertEqual(acl.prof.mark(0), -1)
+        self.assertEqual(acl.prof.push(0), 100000)
+        self.assertEqual(acl.prof.range_start(0)[1], 100000)
+        self.assertEqual(acl.prof.mark_ex("x", 0), -1)
+        self.assertNotEqual(acl.prof.last_message(), "")
+
+    def test_wrong_types_are_type_errors(self):
+        for call in (
+            lambda: acl.prof.mark("1"), lambda: acl.prof.mark(), lambda: acl.prof.mark(-1), lambda: acl.prof.push(1.0),
+            lambda: acl.prof.destroy_stamp(None), lambda: acl.prof.range_stop("1"), lambda: acl.prof.range_stop(-1),
+            lambda: acl.prof.mark_ex(b"x", 1), lambda: acl.prof.mark_ex("x"), lambda: acl.prof.mark_ex(1, 1),
+            lambda: acl.prof.set_stamp_trace_message(1, b"x", 1), lambda: acl.prof.set_stamp_trace_message(1, "x"),
+            lambda: acl.prof.set_stamp_trace_message(1, "x", "1"), lambda: acl.prof.create_stamp(1),
+        ):
+            with self.assertRaises(TypeError):
+                call()
+
+
+class Constants(unittest.TestCase):
+    def test_are_those_of_the_header(self):
+        with open(HEADER, encoding="utf-8") as f:
+            text = f.read()
+        macros = {n: int(v, 0) for n, v in re.findall(r"#define (ACL_PROF_\w+) +(0x[0-9a-fA-F]+)ULL", text)}
+        enums = {n: int(v, 0) for n, v in re.findall(r"\b(ACL_(?:PROF|AICORE|STEP)_\w+) = (0x[0-9a-fA-F]+|\d+)", text)
+                 if n not in ("ACL_PROF_ARGS_MIN", "ACL_PROF_ARGS_MAX")}
+        ours = {n: getattr(acl.prof, n) for n in dir(acl.prof) if n.startswith("ACL_")}
+        self.assertGreater(len(macros), 15)
+        self.assertEqual(ours, {**macros, **enums})
+
+
+if __name__ == "__main__":
+    unittest.main()
