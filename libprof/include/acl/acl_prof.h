@@ -142,7 +142,8 @@ ACL_FUNC_VISIBILITY aclprofConfig *aclprofCreateConfig(uint32_t *deviceIdList, u
 ACL_FUNC_VISIBILITY aclError aclprofDestroyConfig(const aclprofConfig *profilerConfig);
 
 /**
- * Changes a setting of the process, from the next aclprofStart() on; aclprofFinalize() forgets all settings.
+ * Sets something for the next aclprofStart(). A session that started keeps what was set before, and the one after it
+ * begins without; a start that fails keeps it for the next try. aclprofFinalize() forgets everything.
  * @param config text as aclprofConfigType says
  * @param configLength strlen of the text, at most 256
  * @return 0; 100000 bad type or length; 100010 the chip lacks it or the text is not allowed

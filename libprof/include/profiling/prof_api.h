@@ -196,19 +196,66 @@ MSVP_PROF_API const char *MsprofGetPath(void);
 #define MSPROF_CTRL_INIT_AICPU      6U
 #define MSPROF_CTRL_INIT_DYNA       0xFFU
 
+/** Data of GE_OPTIONS: options is the text of a JSON object, jobId goes into info.json. */
+struct MsprofGeOptions {
+  char jobId[2048];
+  char options[2048];
+};
+
 /**
- * Called by the runtime when it is initialised. If the npuprof command launched the program (environment variable
- * NPUPROF_RECORD_DIR) a session for the whole run starts here; without this call it starts when the first device
- * opens.
- * @param dataType ACL_ENV and DYNA look at the environment, FINALIZE is MsprofFinalize(), ACL_JSON is not served
- * @param data, dataLen content that belongs to dataType; ignored
- * @return 0; MSPROF_ERROR_ACL_JSON_OFF for ACL_JSON; MSPROF_ERROR_CONFIG_INVALID for other types and for
- *         variables that are not understood; MSPROF_ERROR if the session failed to start. The runtime goes on in
- *         any case
+ * Called by the runtime when it is initialised. A session for the whole run starts here if somebody asked for one:
+ * the npuprof command (NPUPROF_RECORD_DIR), else PROFILER_SAMPLECONFIG (ACL_ENV, DYNA, or else the first device that is
+ * opened), else the data. Then aclprofInit, aclprofStart and the like return 100042.
+ * @param dataType ACL_ENV and DYNA look at the environment; ACL_JSON has the text of acl.json or of its object `profiler`
+ *        as data; GE_OPTIONS a struct MsprofGeOptions; PURE_CPU a struct MsprofCommandHandleParams whose profData is the
+ *        text of a sample.json; FINALIZE is MsprofFinalize()
+ * @param data, dataLen what belongs to dataType, else ignored
+ * @return 0; MSPROF_ERROR_ACL_JSON_OFF if the text of ACL_JSON does not switch profiling on; MSPROF_ERROR_CONFIG_INVALID
+ *         for other types, unknown keys and values that are not allowed; MSPROF_ERROR if the session failed to start or
+ *         the program profiles itself. The runtime goes on in any case
  */
 MSVP_PROF_API int32_t MsprofInit(uint32_t dataType, void *data, uint32_t dataLen);
 
-/** Called by the runtime when it ends: stops the session that MsprofInit() started. @return 0 or MSPROF_ERROR */
+/** What a component that starts a session by itself wants. Unused numbers are 0, unused texts empty. */
+struct MsprofConfig {
+  uint64_t profSwitch; /* ACL_PROF_* bits */
+  uint64_t profSwitchHi;
+  uint32_t devNums;
+  uint32_t devIdList[MSPROF_MAX_DEV_NUM + 1]; /* 64 is the host, which is always there */
+  uint32_t modelId;
+  uint32_t type;
+  uint32_t cacheFlag;
+  uint32_t storageLimit; /* MB */
+  uint32_t metrics;      /* aclprofAicoreMetrics */
+  uintptr_t fd;
+  char dumpPath[PATH_LEN_MAX + 1]; /* "": ASCEND_WORK_PATH/profiling_data, else beside the program */
+  char sampleConfig[PARAM_LEN_MAX +
+                    1]; /* JSON as in PROFILER_SAMPLECONFIG: settings that have no field here */
+};
+
+#define MSPROF_MODE_SUBSCRIBE 7U
+
+/**
+ * Starts a session for a component of the runtime; MsprofStop() or MsprofFinalize() ends it.
+ * @param dataType 7 (subscription) is refused, all others are alike
+ * @return 0; MSPROF_ERROR_CONFIG_INVALID for NULL, a wrong size and values that are not allowed; MSPROF_ERROR if it failed
+ *         to start or somebody profiles already
+ */
+MSVP_PROF_API int32_t MsprofStart(uint32_t dataType, const struct MsprofConfig *config, uint32_t length);
+/** Stops the session of MsprofStart() or MsprofInit(), whatever the configuration says. @return 0 or MSPROF_ERROR */
+MSVP_PROF_API int32_t MsprofStop(uint32_t dataType, const struct MsprofConfig *config, uint32_t length);
+
+/** Obsolete and without effect. @return 0 */
+MSVP_PROF_API int32_t MsprofSetConfig(uint32_t configType, const char *config, size_t configLength);
+
+/**
+ * By this a collector that is a library of its own takes the place of the dispatcher's functions. Here the collector is
+ * built in and gets every record itself, so the callback is checked and never called.
+ * @return 0; MSPROF_ERROR_CONFIG_INVALID for a type outside 0 to 16, NULL, or a length that is not that of a pointer
+ */
+MSVP_PROF_API int32_t MsprofRegisterProfileCallback(int32_t callbackType, void *callback, uint32_t length);
+
+/** Called by the runtime when it ends: stops the session that MsprofInit() or MsprofStart() started. @return 0 or MSPROF_ERROR */
 MSVP_PROF_API int32_t MsprofFinalize(void);
 
 #ifdef __cplusplus

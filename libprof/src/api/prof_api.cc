@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profiling/prof_api.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "api/message.h"
@@ -11,6 +14,8 @@
 #include "session/manager.h"
 
 using npuprof::Manager;
+using npuprof::OptionSource;
+using npuprof::RecordRequest;
 using npuprof::Result;
 using npuprof::api::Answer;
 using npuprof::host::Dictionary;
@@ -38,6 +43,67 @@ int32_t AsMsprofCode(int code) {
   return code == npuprof::code::kInvalidConfig || code == npuprof::code::kInvalidParam
              ? MSPROF_ERROR_CONFIG_INVALID
              : MSPROF_ERROR;
+}
+
+// Text of a field that need not have an end mark.
+template <size_t N>
+std::string_view Bounded(const char (&field)[N]) {
+  return {field, strnlen(field, N)};
+}
+
+int32_t Configure(OptionSource source, std::string_view text, const std::string& job) {
+  bool off = false;
+  const int code =
+      npuprof::api::Guarded([&] { return Manager::Process().StartConfigured(source, text, job, &off); });
+  return off ? MSPROF_ERROR_ACL_JSON_OFF : AsMsprofCode(code);
+}
+
+// A program without a device: the text of a sample.json and a path.
+int32_t StartOfHost(const MsprofCommandHandleParams& params) {
+  return AsMsprofCode(npuprof::api::Guarded([&] {
+    std::optional<RecordRequest> request;
+    if (Result result = npuprof::ReadOptions(OptionSource::kSampleConfig, Bounded(params.profData), &request);
+        !result.ok())
+      return result;
+    request->all_devices = false;
+    request->wanted.devices.clear();
+    if (const auto path = Bounded(params.path); !path.empty()) request->output = path;
+    return Manager::Process().StartComponentSession(std::move(*request));
+  }));
+}
+
+Result FromComponent(const MsprofConfig& config, RecordRequest* request) {
+  if (const std::string_view sample = Bounded(config.sampleConfig); !sample.empty()) {
+    std::optional<RecordRequest> read;
+    if (Result result = npuprof::ReadOptions(OptionSource::kSampleConfig, sample, &read); !result.ok())
+      return result;
+    *request = std::move(*read);
+  } else {
+    request->output = npuprof::DefaultOutput();
+  }
+  if (config.devNums > std::size(config.devIdList)) {
+    return Result::Fail(npuprof::code::kInvalidParam,
+                        fmt::format("{} devices are listed; at most {} are possible", config.devNums,
+                                    std::size(config.devIdList)));
+  }
+  request->all_devices = false;
+  request->wanted.devices.clear();
+  for (uint32_t i = 0; i < config.devNums; ++i) {
+    if (config.devIdList[i] == npuprof::kHostDevice) continue;
+    if (config.devIdList[i] >= npuprof::kMaxDevices)
+      return Result::Fail(npuprof::code::kInvalidParam,
+                          fmt::format("device {} is listed; allowed are 0 to 63", config.devIdList[i]));
+    request->wanted.devices.push_back(config.devIdList[i]);
+  }
+  request->wanted.data_types = npuprof::CompleteDataTypes(config.profSwitch);
+  if (Result result = npuprof::CheckDataTypes(request->wanted.data_types); !result.ok()) return result;
+  request->wanted.metrics = static_cast<int>(config.metrics);
+  if (config.storageLimit != 0) {
+    const std::string limit = fmt::format("{}MB", config.storageLimit);
+    if (Result result = request->settings.Set(ACL_PROF_STORAGE_LIMIT, limit); !result.ok()) return result;
+  }
+  if (const std::string_view path = Bounded(config.dumpPath); !path.empty()) request->output = path;
+  return Result::Ok();
 }
 
 }  // namespace
@@ -173,21 +239,69 @@ const char* MsprofGetPath(void) {
   return Manager::Process().LastPath();
 }
 
-int32_t MsprofInit(uint32_t dataType, void*, uint32_t) {
+int32_t MsprofInit(uint32_t dataType, void* data, uint32_t dataLen) {
   switch (dataType) {
     case MSPROF_CTRL_INIT_ACL_ENV:
     case MSPROF_CTRL_INIT_DYNA:
       return AsMsprofCode(npuprof::api::Guarded([] { return Manager::Process().StartRecording(); }));
     case MSPROF_CTRL_INIT_ACL_JSON:
-      return MSPROF_ERROR_ACL_JSON_OFF;
+      if (!data || dataLen == 0)
+        return Answer(MSPROF_ERROR_CONFIG_INVALID, "the text of acl.json is NULL or empty");
+      return Configure(OptionSource::kAclJson, {static_cast<const char*>(data), dataLen}, "");
+    case MSPROF_CTRL_INIT_GE_OPTIONS: {
+      if (!data || dataLen != sizeof(MsprofGeOptions))
+        return Answer(MSPROF_ERROR_CONFIG_INVALID,
+                      "the options of GE are NULL or have not the size of MsprofGeOptions");
+      const auto* options = static_cast<const MsprofGeOptions*>(data);
+      return Configure(OptionSource::kGeOptions, Bounded(options->options),
+                       std::string(Bounded(options->jobId)));
+    }
+    case MSPROF_CTRL_INIT_PURE_CPU: {
+      if (!data || dataLen != sizeof(MsprofCommandHandleParams))
+        return Answer(
+            MSPROF_ERROR_CONFIG_INVALID,
+            "the parameters of MsprofInit are NULL or have not the size of MsprofCommandHandleParams");
+      return StartOfHost(*static_cast<const MsprofCommandHandleParams*>(data));
+    }
     case MSPROF_CTRL_FINALIZE:
       return MsprofFinalize();
     default:
       return Answer(
           MSPROF_ERROR_CONFIG_INVALID,
           "MsprofInit was called with a type that is not served; allowed are 0 (environment), 1 (acl.json), "
-          "3 (end) and 255");
+          "2 (options of GE), 3 (end), 5 (host alone) and 255");
   }
+}
+
+int32_t MsprofStart(uint32_t dataType, const struct MsprofConfig* config, uint32_t length) {
+  if (dataType == MSPROF_MODE_SUBSCRIBE)
+    return Answer(MSPROF_ERROR_CONFIG_INVALID,
+                  "models are subscribed through aclprofModelSubscribe, not MsprofStart");
+  if (!config || length != sizeof(MsprofConfig))
+    return Answer(MSPROF_ERROR_CONFIG_INVALID,
+                  "the configuration of MsprofStart is NULL or has not the size of MsprofConfig");
+  return AsMsprofCode(npuprof::api::Guarded([&] {
+    RecordRequest request;
+    if (Result result = FromComponent(*config, &request); !result.ok()) return result;
+    return Manager::Process().StartComponentSession(std::move(request));
+  }));
+}
+
+int32_t MsprofStop(uint32_t, const struct MsprofConfig*, uint32_t) {
+  return MsprofFinalize();
+}
+
+int32_t MsprofSetConfig(uint32_t, const char*, size_t) {
+  return MSPROF_ERROR_NONE;
+}
+
+int32_t MsprofRegisterProfileCallback(int32_t callbackType, void* callback, uint32_t length) {
+  constexpr int32_t kLastType = 16;
+  if (callbackType < 0 || callbackType > kLastType || !callback || length != sizeof(void*)) {
+    return Answer(MSPROF_ERROR_CONFIG_INVALID,
+                  "a callback of a collector has a type from 0 to 16, is not NULL and as long as a pointer");
+  }
+  return MSPROF_ERROR_NONE;
 }
 
 int32_t MsprofFinalize(void) {

@@ -16,7 +16,7 @@
 #include "host/dictionary.h"
 #include "host/queue.h"
 #include "session/log.h"
-#include "session/record_request.h"
+#include "session/manager_control.h"
 #include "session/stamps.h"
 #include "trace/directory.h"
 
@@ -25,21 +25,6 @@ namespace {
 
 constexpr size_t kMostPathBytes = 4095;
 constexpr size_t kMostSettingBytes = 256;
-
-Result RefuseInCallback(const char* function) {
-  return Result::Fail(
-      code::kFailure,
-      fmt::format("{} was called from a component's callback, which would wait for itself", function));
-}
-
-constexpr std::chrono::seconds kCallPatience{5}, kNoticePatience{1};
-
-Result RefuseWhileInCallback(const char* function) {
-  return Result::Fail(
-      code::kFailure,
-      fmt::format("{} has waited for {} s for a component's callback, which may be waiting for this thread",
-                  function, kCallPatience.count()));
-}
 
 template <std::mutex& (*Get)()>
 constexpr fork_locks::Lock LockOf() {
@@ -77,37 +62,9 @@ Manager& Manager::Process() {
   return manager;
 }
 
-class Manager::Control {
- public:
-  Control(Manager& manager, std::chrono::nanoseconds patience)
-      : manager_(manager), held_(manager.control_.LockUnlessInCallback(patience)) {}
-  explicit Control(Manager& manager) : Control(manager, kCallPatience) {}
-  ~Control() {
-    if (!held_) return;
-    // Whoever leaves a notice after the last look finds the lock free, or leaves it to its next holder.
-    do {
-      manager_.TakeNotices();
-      manager_.control_.unlock();
-    } while (manager_.HasNotices() && manager_.control_.try_lock());
-  }
-  Control(const Control&) = delete;
-  Control& operator=(const Control&) = delete;
-  explicit operator bool() const { return held_; }
-
- private:
-  Manager& manager_;
-  const bool held_;
-};
-
 Manager::Mode Manager::mode() const {
   std::lock_guard<ControlLock> lock(control_);
   return mode_;
-}
-
-template <typename Tell>
-void Manager::TellComponents(Tell&& tell) {
-  const ControlLock::Calling calling(control_);
-  LogAll(tell());
 }
 
 const char* Manager::LastPath() const {
@@ -122,7 +79,7 @@ void Manager::LogAll(const std::vector<std::string>& texts) const {
 Result Manager::CheckMode(const char* function) const {
   if (mode_ == Mode::kCommand) {
     return Result::Fail(code::kAlreadyRun,
-                        fmt::format("{} is refused: this process is profiled by `npuprof record`", function));
+                        fmt::format("{} is refused: this process is profiled by {}", function, owner_));
   }
   if (mode_ == Mode::kSubscribe) {
     return Result::Fail(
@@ -240,6 +197,8 @@ Result Manager::StartSession(const Wanted& wanted, const std::string& output, co
     request.previous_end_ns = before->end_ns;
   }
   request.output = output;
+  request.job = job_;
+  request.notes = std::exchange(notes_, {});
   request.index = ++starts_;
   request.wanted = wanted;
   if (!before && settings_.All().empty() && !window_settings_.All().empty()) {
@@ -471,46 +430,6 @@ void Manager::ModelUnloaded(uint32_t model) {
   models_.erase(model);
 }
 
-Result Manager::StartRecording() {
-  if (Components::InCallback()) return Result::Ok();
-  const Control control(*this);
-  if (!control) return RefuseWhileInCallback("MsprofInit");
-  return StartRecordingLocked();
-}
-
-Result Manager::StartRecordingLocked() {
-  if (record_tried_ || mode_ != Mode::kOff) return Result::Ok();
-  std::optional<RecordRequest> request;
-  Result result = ReadRecordRequest(&request);
-  if (result.ok() && !request) return Result::Ok();
-  record_tried_ = true;
-  if (!result.ok()) return result;
-  mode_ = Mode::kCommand;
-  settings_ = request->settings;
-  record_all_devices_ = request->all_devices;
-  if (record_all_devices_) request->wanted.devices.assign(open_devices_.begin(), open_devices_.end());
-  TellComponents([this] { return components_.Init(); });
-  result = StartSession(request->wanted, trace::AbsolutePath(request->output));
-  if (!result.ok()) {
-    TellComponents([this] { return components_.Finalize(); });
-    settings_.Clear();
-    mode_ = Mode::kOff;
-  }
-  return result;
-}
-
-Result Manager::StopRecording() {
-  if (Components::InCallback()) return Result::Ok();
-  const Control control(*this);
-  if (!control) return RefuseWhileInCallback("MsprofFinalize");
-  if (mode_ != Mode::kCommand) return Result::Ok();
-  Result result = StopSession(false);
-  TellComponents([this] { return components_.Finalize(); });
-  settings_.Clear();
-  mode_ = Mode::kOff;
-  return result;
-}
-
 void Manager::AtExit() {
   Manager& manager = Process();
   // Somebody may have called exit() while another thread is inside and will never come back.
@@ -550,6 +469,8 @@ void Manager::ForkChild() {
   new (&manager.open_devices_) std::set<uint32_t>;
   new (&manager.notices_) std::vector<DeviceNotice>;
   manager.record_tried_ = true;
+  new (&manager.owner_) std::string;
+  new (&manager.job_) std::string;
 }
 
 }  // namespace npuprof

@@ -16,6 +16,7 @@
 #include "session/control_lock.h"
 #include "session/fork_locks.h"
 #include "session/keeper.h"
+#include "session/option_object.h"
 #include "session/result.h"
 #include "session/session.h"
 #include "session/settings.h"
@@ -30,7 +31,7 @@ class Manager {
   enum class Mode {
     kOff,
     kApi,        ///< aclprofInit() was called
-    kCommand,    ///< the npuprof command owns profiling
+    kCommand,    ///< the npuprof command, a configuration or the runtime owns profiling
     kSubscribe,  ///< a model is subscribed
   };
 
@@ -52,8 +53,14 @@ class Manager {
   void ModelUnloaded(uint32_t model);
 
   /// The runtime was initialised, or opens its first device: starts the session that the npuprof command asked for
-  /// through the environment (NPUPROF_RECORD_*), once per process.
+  /// through the environment (NPUPROF_RECORD_*), or else that of PROFILER_SAMPLECONFIG, once per process.
   Result StartRecording();
+  /// The runtime hands on a configuration: starts its session, unless one of the above runs, which comes first.
+  /// @param job  name of the job for info.json, or ""
+  /// @param off  the text says that profiling is off
+  Result StartConfigured(OptionSource source, std::string_view text, const std::string& job, bool* off);
+  /// A component of the runtime starts a session; StopRecording() ends it.
+  Result StartComponentSession(RecordRequest request);
   /// Ends it when the runtime ends.
   Result StopRecording();
 
@@ -79,6 +86,10 @@ class Manager {
     bool open;
   };
   Result StartRecordingLocked();
+  Result RefuseUnlessOff(const char* who) const;
+  /// Starts a session that is not the program's own; a failure leaves no trace.
+  Result StartOwned(RecordRequest request, const char* owner);
+  void LeaveCommandMode();
   Result DeviceChangedLocked(const DeviceNotice& notice);
   void TakeNotices();
   bool HasNotices() const;
@@ -109,6 +120,9 @@ class Manager {
   Components components_;
   unsigned starts_ = 0;
   bool handlers_installed_ = false;
+  std::string owner_;               ///< who profiles in kCommand
+  std::string job_;                 ///< for info.json, or ""
+  std::vector<std::string> notes_;  ///< for the manifest of the next session
   bool record_tried_ = false;
   bool record_all_devices_ = false;
   Keeper keeper_;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "session/config.h"
 #include "session/result.h"
@@ -21,6 +22,8 @@ struct RecordRequest {
   Wanted wanted;
   bool all_devices = true;
   Settings settings;
+  std::string job;                 ///< name for info.json; "": the environment decides
+  std::vector<std::string> notes;  ///< what was asked for and is not collected
 };
 
 /// @p out stays empty if nothing is asked for. kInvalidConfig: a variable that is not understood.

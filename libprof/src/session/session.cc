@@ -206,6 +206,7 @@ Result Session::BeginDirectory(const Request& request) {
   host_.cycle_mhz = host::MeasureHz() / 1e6;
   host_.cann_version = kCannVersion;
   host_.rank = Rank();
+  if (!request.job.empty()) host_.job_info = request.job;
   begin_ = trace::Instant::Now();
   const host::ClockPair pair = host::ReadPair();
   const trace::HostStart start{pair.monotonic_raw_ns, pair.cycles};

@@ -34,6 +34,7 @@ class Session {
  public:
   struct Request {
     std::string output;  ///< directory in which PROF_* is made
+    std::string job;     ///< name of the job, "": the environment decides
     unsigned index = 1;  ///< number of the run in the process
     Wanted wanted;
     const Settings* settings = nullptr;

@@ -47,7 +47,8 @@ aclError aclInit(const char* configPath) {
     const int32_t status =
         MsprofInit(MSPROF_CTRL_INIT_ACL_JSON, config.data(), static_cast<uint32_t>(config.size()));
     if (status != MSPROF_ERROR_NONE && status != MSPROF_ERROR_ACL_JSON_OFF)
-      return rtFail(ACL_ERROR_INVALID_PROFILING_CONFIG,
+      return rtFail(status == MSPROF_ERROR_CONFIG_INVALID ? ACL_ERROR_INVALID_PARAM
+                                                          : ACL_ERROR_INVALID_PROFILING_CONFIG,
                     fmt::format("the profiler settings in {} are refused with {}", configPath, status));
   }
   g_state = State::kStarted;
