@@ -190,7 +190,11 @@ Components::Command Manager::CommandFor(const Session& session) const {
   return {session.data_types(), session.devices(), session.path(), session.SampleText()};
 }
 
-Result Manager::StartSession(const Wanted& wanted, const std::string& output, const Before* before) {
+Session::Request Manager::RequestFor(const Wanted& wanted, const std::string& output, const Before* before) {
+  if (!handlers_installed_) {
+    handlers_installed_ = true;
+    std::atexit(&Manager::AtExit);
+  }
   Session::Request request;
   if (before) {
     request.previous = before->name;
@@ -226,23 +230,82 @@ Result Manager::StartSession(const Wanted& wanted, const std::string& output, co
     const ControlLock::Calling calling(control_);
     return components_.Stop();
   };
+  return request;
+}
+
+Result Manager::StartSession(const Wanted& wanted, const std::string& output, const Before* before) {
+  const Session::Request request = RequestFor(wanted, output, before);
   std::unique_ptr<Session> fresh;
-  if (Result result = Session::Start(std::move(request), &fresh); !result.ok()) {
-    --starts_;
-    return result;
-  }
+  Result result = Session::Prepare(request, &fresh);
+  if (result.ok()) result = OpenSession(std::move(fresh), request, before);
+  if (!result.ok()) --starts_;
+  return result;
+}
+
+Result Manager::OpenSession(std::unique_ptr<Session> fresh, const Session::Request& request,
+                            const Before* before) {
+  if (Result result = fresh->Open(request); !result.ok()) return result;
   session_ = std::move(fresh);
   if (!before) {
     // They were set for this window; what is set from now on is for the next.
-    window_settings_ = std::exchange(settings_, Settings());
+    if (request.settings == &settings_) window_settings_ = std::exchange(settings_, Settings());
     next_output_.reset();
-    StartKeeper(output);
-  }
-  if (!handlers_installed_) {
-    handlers_installed_ = true;
-    std::atexit(&Manager::AtExit);
+    StartKeeper(request.output);
   }
   return Result::Ok();
+}
+
+Result Manager::Warmup(const aclprofConfig* config) {
+  if (Components::InCallback()) return RefuseInCallback("aclprofWarmup");
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("aclprofWarmup");
+  if (!config) return Result::Fail(code::kInvalidParam, "the configuration to warm up is NULL");
+  Wanted wanted;
+  if (Result result = WantedOf(config, &wanted); !result.ok()) return result;
+  if (mode_ == Mode::kOff)
+    return Result::Fail(code::kNotRun, "aclprofWarmup before aclprofInit; it does not initialise by itself");
+  if (Result result = CheckMode("aclprofWarmup"); !result.ok()) return result;
+  if (session_ || warmed_) {
+    return Result::Fail(code::kApiConflict,
+                        session_ ? "aclprofWarmup while a session runs; call aclprofStop first"
+                                 : "aclprofWarmup was called already; aclprofStart comes next");
+  }
+  warm_request_ = RequestFor(wanted, next_output_.value_or(output_), nullptr);
+  if (Result result = Session::Prepare(warm_request_, &warmed_); !result.ok()) {
+    --starts_;
+    return result;
+  }
+  window_settings_ = std::exchange(settings_, Settings());
+  next_output_.reset();
+  return Result::Ok();
+}
+
+Result Manager::StartWarmed() {
+  // What was set again since then cannot change it any more, and is not left for a window that nobody set it for.
+  std::string late;
+  const auto had = window_settings_.All();
+  for (const auto& [name, text] : settings_.All()) {
+    const auto known = had.find(name);
+    if (known == had.end() || known->second != text) late += (late.empty() ? "" : ", ") + name;
+  }
+  settings_.Clear();
+  warm_request_.notes.clear();
+  if (!late.empty())
+    warm_request_.notes.push_back("set after the warm-up and therefore without effect: " + late);
+  warm_request_.settings = &window_settings_;
+  warm_request_.open_devices = open_devices_;
+  Result result = OpenSession(std::move(warmed_), warm_request_, nullptr);
+  if (!result.ok()) --starts_;
+  warm_request_ = {};
+  return result;
+}
+
+void Manager::DiscardWarmed() {
+  if (!warmed_) return;
+  warmed_->Discard();
+  warmed_.reset();
+  warm_request_ = {};
+  --starts_;
 }
 
 void Manager::StartKeeper(const std::string& output) {
@@ -289,6 +352,7 @@ void Manager::Rotate(unsigned round) {
 Result Manager::StopSession(bool at_exit) {
   ++keeper_round_;
   keeper_.Stop();
+  DiscardWarmed();
   if (!session_) return Result::Ok();
   // While the process exits, components may be half gone; they learn nothing then.
   if (!at_exit) TellComponents([this] { return components_.Stop(); });
@@ -297,25 +361,29 @@ Result Manager::StopSession(bool at_exit) {
   return result;
 }
 
-Result Manager::Start(const aclprofConfig* config) {
-  if (Components::InCallback()) return RefuseInCallback("aclprofStart");
-  const Control control(*this);
-  if (!control) return RefuseWhileInCallback("aclprofStart");
-  Wanted wanted;
+Result Manager::WantedOf(const aclprofConfig* config, Wanted* wanted) const {
   if (config) {
     aclprofConfig copy;
     if (Result result = CopyConfig(config, &copy); !result.ok()) return result;
-    wanted = ToWanted(copy);
+    *wanted = ToWanted(copy);
   } else {
     if (open_devices_.empty()) {
       return Result::Fail(code::kInvalidParam,
                           "aclprofStart without a configuration, and the program has no device open");
     }
-    wanted.devices.assign(open_devices_.begin(), open_devices_.end());
-    wanted.metrics = ACL_AICORE_PIPE_UTILIZATION;
-    wanted.data_types = CompleteDataTypes(ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS);
+    wanted->devices.assign(open_devices_.begin(), open_devices_.end());
+    wanted->metrics = ACL_AICORE_PIPE_UTILIZATION;
+    wanted->data_types = CompleteDataTypes(ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS);
   }
-  if (Result result = CheckDataTypes(wanted.data_types); !result.ok()) return result;
+  return CheckDataTypes(wanted->data_types);
+}
+
+Result Manager::Start(const aclprofConfig* config) {
+  if (Components::InCallback()) return RefuseInCallback("aclprofStart");
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("aclprofStart");
+  Wanted wanted;
+  if (Result result = WantedOf(config, &wanted); !result.ok()) return result;
   if (Result result = CheckMode("aclprofStart"); !result.ok()) return result;
   if (session_) {
     if (session_->data_types() != wanted.data_types) {
@@ -326,6 +394,7 @@ Result Manager::Start(const aclprofConfig* config) {
     }
     return session_->AddDevices(wanted.devices, open_devices_);
   }
+  if (warmed_) return StartWarmed();
   const bool initialise = mode_ == Mode::kOff;
   if (initialise) {
     output_ = trace::AbsolutePath(settings_.Text(ACL_PROF_PATH).value_or("./"));
@@ -353,7 +422,10 @@ Result Manager::Stop(const aclprofConfig* config) {
     if (Result result = CheckDataTypes(*data_types); !result.ok()) return result;
   }
   if (Result result = CheckMode("aclprofStop"); !result.ok()) return result;
-  if (!session_) return Result::Ok();
+  if (!session_) {
+    DiscardWarmed();
+    return Result::Ok();
+  }
   if (data_types && *data_types != session_->data_types()) {
     return Result::Fail(
         code::kInvalidConfig,
@@ -459,6 +531,8 @@ void Manager::ForkChild() {
     manager.session_->AbandonInChild();
     static_cast<void>(manager.session_.release());
   }
+  static_cast<void>(manager.warmed_.release());
+  new (&manager.warm_request_) Session::Request;
   manager.keeper_.AbandonInChild();
   manager.mode_ = Mode::kOff;
   // Another thread may have been changing these; what they hold then cannot be freed.

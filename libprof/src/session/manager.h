@@ -41,6 +41,8 @@ class Manager {
   Result Finalize();
   Result SetConfig(int type, const char* text, size_t length);
   Result Start(const aclprofConfig* config);
+  /// Makes the next session ready; Start() opens it and takes nothing from its own configuration.
+  Result Warmup(const aclprofConfig* config);
   Result Stop(const aclprofConfig* config);
   /// Ids of the devices of this process; the reason why there are none goes to @p why.
   std::vector<uint32_t> DeviceIds(std::string* why) const;
@@ -97,6 +99,11 @@ class Manager {
   template <typename Tell>
   void TellComponents(Tell&& tell);
   Result StartSession(const Wanted& wanted, const std::string& output, const Before* before = nullptr);
+  Session::Request RequestFor(const Wanted& wanted, const std::string& output, const Before* before);
+  Result WantedOf(const aclprofConfig* config, Wanted* wanted) const;
+  Result OpenSession(std::unique_ptr<Session> fresh, const Session::Request& request, const Before* before);
+  Result StartWarmed();
+  void DiscardWarmed();
   /// Has the next directories begun in time and old ones removed, if settings of the session ask for it.
   void StartKeeper(const std::string& output);
   /// Ends the directory and begins the next, for the keeper that was started as number @p round.
@@ -117,6 +124,8 @@ class Manager {
   bool told_ambiguity_ = false;
   std::set<uint32_t> open_devices_;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<Session> warmed_;  ///< prepared by Warmup(), and its request
+  Session::Request warm_request_;
   Components components_;
   unsigned starts_ = 0;
   bool handlers_installed_ = false;

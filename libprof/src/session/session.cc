@@ -103,22 +103,20 @@ Session::~Session() {
   if (collection_ && !finished_) static_cast<void>(collection_->Finish(seconds(1)));
 }
 
-Result Session::Start(Request request, std::unique_ptr<Session>* out) {
+Result Session::Prepare(const Request& request, std::unique_ptr<Session>* out) {
   std::unique_ptr<Session> session(new Session);
   session->wanted_ = request.wanted;
-  if (Result result = session->Begin(request); !result.ok()) return result;
+  if (Result result = session->Prepare(request); !result.ok()) return result;
   *out = std::move(session);
   return Result::Ok();
 }
 
-Result Session::Begin(const Request& request) {
+Result Session::Prepare(const Request& request) {
   const uint64_t begin = host::MonotonicRawNs();
   command_line_ = CommandLine();
   settings_ = request.settings->All();
   if (Result result = MakePlan(wanted_, *request.settings, &plan_); !result.ok()) return result;
   for (const std::string& text : plan_.not_collected) messages_.Add(drain::Severity::kWarning, text);
-
-  for (const std::string& text : request.notes) messages_.Add(drain::Severity::kInfo, text);
 
   std::string reason;
   if (const Status status = device::ChooseBackend(&backend_, &reason); !status.ok())
@@ -151,6 +149,17 @@ Result Session::Begin(const Request& request) {
     std::lock_guard<std::mutex> lock(reserve_mutex_);
     names_reserve_.Release();
   });
+  start_ns_ = host::MonotonicRawNs() - begin;
+  return Result::Ok();
+}
+
+Result Session::Open(const Request& request) {
+  const uint64_t begin = host::MonotonicRawNs();
+  for (const std::string& text : request.notes) messages_.Add(drain::Severity::kInfo, text);
+  if (const Status status = BeginWindow(); !status.ok()) {
+    Undo(false, request);
+    return FromStatus(status);
+  }
   const uint32_t epoch = host::QueueSet::Process().Open(host_ring_bytes_ / host::Segment::kBytes);
   if (epoch == 0) {
     Undo(false, request);
@@ -174,7 +183,7 @@ Result Session::Begin(const Request& request) {
   }
   // Last of all: from here on the drain thread describes the session, what it reads no longer changes until the
   // collection is finished, or has a lock.
-  start_ns_ = host::MonotonicRawNs() - begin;
+  start_ns_ += host::MonotonicRawNs() - begin;
   if (!request.previous.empty()) {
     messages_.Add(
         drain::Severity::kInfo,
@@ -188,7 +197,7 @@ Result Session::Begin(const Request& request) {
 }
 
 void Session::TellOfDevices() {
-  if (!manifest_writer_) return;  // Begin() calls once more
+  if (!manifest_writer_) return;  // Open() calls once more
   static_cast<void>(collection_->Run([this] { manifest_writer_->Write(); }, kTellPatience));
 }
 
@@ -207,20 +216,30 @@ Result Session::BeginDirectory(const Request& request) {
   host_.cann_version = kCannVersion;
   host_.rank = Rank();
   if (!request.job.empty()) host_.job_info = request.job;
-  begin_ = trace::Instant::Now();
-  const host::ClockPair pair = host::ReadPair();
-  const trace::HostStart start{pair.monotonic_raw_ns, pair.cycles};
   for (const Status& status : {trace::WriteInfo(directory_, host_, std::nullopt),
-                               trace::WriteSample(directory_, plan_.sample, std::nullopt),
-                               trace::WriteStartInfo(directory_, begin_, std::nullopt),
-                               trace::WriteHostStart(directory_, start, std::nullopt),
-                               trace::WriteManifest(directory_, Describe(), true)}) {
+                               trace::WriteSample(directory_, plan_.sample, std::nullopt)}) {
     if (!status.ok()) {
       Undo(false, request);
       return FromStatus(status);
     }
   }
   return Result::Ok();
+}
+
+Status Session::BeginWindow() {
+  begin_ = trace::Instant::Now();
+  const host::ClockPair pair = host::ReadPair();
+  const trace::HostStart start{pair.monotonic_raw_ns, pair.cycles};
+  for (Status status : {trace::WriteStartInfo(directory_, begin_, std::nullopt),
+                        trace::WriteHostStart(directory_, start, std::nullopt),
+                        trace::WriteManifest(directory_, Describe(), true)}) {
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+void Session::Discard() {
+  Undo(false, {});
 }
 
 void Session::AddHostSources() {

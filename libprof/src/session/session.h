@@ -48,8 +48,14 @@ class Session {
     std::function<std::vector<std::string>(const Session&)> stop_components;
   };
 
-  /// Starts everything; on failure nothing is left on disk. kInvalidFile, kInvalidParam or kFailure.
-  static Result Start(Request request, std::unique_ptr<Session>* out);
+  /// Makes everything ready that takes time, but collects nothing; on failure nothing is left on disk. kInvalidFile,
+  /// kInvalidParam or kFailure. Open() or Discard() follows.
+  static Result Prepare(const Request& request, std::unique_ptr<Session>* out);
+  /// Opens the window of a prepared session, with the functions, notes and open devices of @p request. On failure nothing is
+  /// left on disk, and the object is of no use any more.
+  Result Open(const Request& request);
+  /// A prepared session that nobody opened: nothing is left on disk.
+  void Discard();
   ~Session();
 
   /// More devices for the list; those that are open start. @return of the worst device
@@ -81,8 +87,9 @@ class Session {
   class ManifestWriter;
 
   Session() = default;
-  Result Begin(const Request& request);
+  Result Prepare(const Request& request);
   Result BeginDirectory(const Request& request);
+  Status BeginWindow();
   Result StartDevices(const Request& request);
   Result StartDevice(uint32_t id);
   /// Before a device's first records can be in the files the manifest says whether it is simulated.

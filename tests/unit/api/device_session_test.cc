@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "device_fixture.h"
+#include "warmup.h"
 
 namespace npuprof {
 namespace {
@@ -51,6 +52,25 @@ TEST_F(DeviceSession, EveryTaskOfTheWindowIsInTheDirectory) {
   for (const char* name :
        {"info.json.0", "start_info.0", "end_info.0", "host_start.log.0", "dev_start.log.0"}) {
     EXPECT_TRUE(std::filesystem::exists(prof / "device_0" / name)) << name;
+  }
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(DeviceSession, AWarmUpTakesNoTaskFromBeforeStartAndMissesNoneAfterIt) {
+  aclprofConfig* config = Config({0}, kTypes);
+  for (unsigned window = 0; window < 5; ++window) {
+    ASSERT_EQ(aclprofWarmup(config), 0) << Message();
+    Run(0, 50);
+    ASSERT_EQ(aclprofStart(config), 0) << Message();
+    Run(0, 40 + window);  // at once
+    ASSERT_EQ(aclprofStop(config), 0) << Message();
+    const auto prof = ProfDirectories().at(window);
+    const auto device = Manifest(prof)["devices"][0];
+    EXPECT_EQ(device["tasks"]["started"], 40 + window);
+    EXPECT_EQ(device["tasks"]["ended"], 40 + window);
+    EXPECT_EQ(Data(prof, "device_0/data/stars_soc.data.0").size(),
+              2 * (40 + window) * sizeof(npuprof_rec_task_log));
+    EXPECT_EQ(Ring(device, "task_pmu")["kept"], 40 + window);
   }
   EXPECT_EQ(aclprofDestroyConfig(config), 0);
 }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "fixture.h"
+#include "warmup.h"
 
 namespace {
 bool g_is_child = false;
@@ -156,6 +157,61 @@ TEST_F(Lifecycle, SettingsBelongToTheWindowTheyWereSetFor) {
   EXPECT_EQ(settings(2), nlohmann::json::object());
   EXPECT_NE(Manifest(ProfDirectories().at(2))["messages"].dump().find("ended with it: ACL_PROF_HOST_SYS"),
             std::string::npos);
+}
+
+TEST_F(Lifecycle, AWarmUpHasThePublishedCodes) {
+  EXPECT_EQ(aclprofWarmup(nullptr), 100000);
+  EXPECT_EQ(aclprofWarmup(config_), 100043) << "it does not initialise by itself";
+  ASSERT_EQ(Init(), 0);
+  EXPECT_EQ(aclprofWarmup(nullptr), 100000);
+  aclprofConfig* unknown = Config({}, ACL_PROF_MSPROFTX | 0x10000);
+  EXPECT_EQ(aclprofWarmup(unknown), 200007);
+  ASSERT_EQ(aclprofWarmup(config_), 0) << Message();
+  EXPECT_EQ(aclprofWarmup(config_), 148047) << "twice";
+  aclprofConfig* other = Config({}, ACL_PROF_MSPROFTX | ACL_PROF_ACL_API);
+  EXPECT_EQ(aclprofStart(other), 0) << "its content does not matter";
+  EXPECT_EQ(aclprofWarmup(config_), 148047) << "a session runs";
+  EXPECT_EQ(aclprofStop(config_), 0) << Message();
+  EXPECT_EQ(Manifest(ProfDirectories().at(0))["data_types"], "0x4000000000000080") << "those of the warm-up";
+  EXPECT_EQ(aclprofDestroyConfig(other), 0);
+  EXPECT_EQ(aclprofDestroyConfig(unknown), 0);
+}
+
+TEST_F(Lifecycle, AWarmUpIsNoPartOfTheWindow) {
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "mem"), 0);
+  ASSERT_EQ(aclprofWarmup(config_), 0) << Message();
+  ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "mem"), 0) << "programs set it again";
+  ASSERT_EQ(Set(ACL_PROF_HOST_SYS_USAGE, "cpu"), 0);
+  const MsprofApi early = Call(1), call = Call(2);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(MsprofReportApi(1, &early), 0);
+  ASSERT_EQ(aclprofStart(config_), 0) << Message();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(MsprofReportApi(1, &call), 0);
+  ASSERT_EQ(aclprofStop(config_), 0) << Message();
+  const auto manifest = Manifest(ProfDirectories().at(0));
+  EXPECT_EQ(Kept(manifest, "api_event"), 3u);
+  EXPECT_EQ(manifest["settings"], (nlohmann::json{{"ACL_PROF_HOST_SYS", "mem"}}));
+  EXPECT_NE(manifest["messages"].dump().find("without effect: ACL_PROF_HOST_SYS_USAGE"), std::string::npos);
+  ASSERT_EQ(aclprofStart(config_), 0);
+  ASSERT_EQ(aclprofStop(config_), 0);
+  EXPECT_EQ(Manifest(ProfDirectories().at(1))["settings"], nlohmann::json::object());
+}
+
+TEST_F(Lifecycle, AWarmUpThatIsNotStartedLeavesNothing) {
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofWarmup(config_), 0) << Message();
+  EXPECT_EQ(aclprofStop(config_), 0);
+  EXPECT_TRUE(ProfDirectories().empty());
+  ASSERT_EQ(aclprofWarmup(config_), 0) << "the stop ended it";
+  EXPECT_EQ(aclprofFinalize(), 0);
+  EXPECT_TRUE(ProfDirectories().empty());
+  ASSERT_EQ(Init("/proc/nowhere"), 0);
+  EXPECT_EQ(aclprofWarmup(config_), 100003);
+  EXPECT_EQ(aclprofWarmup(config_), 100003) << "a failed one leaves no state";
+  ASSERT_EQ(Set(ACL_PROF_PATH, directory_.string()), 0);
+  ASSERT_EQ(aclprofStart(config_), 0) << Message();
+  ASSERT_EQ(aclprofStop(config_), 0);
+  EXPECT_EQ(ProfDirectories().size(), 1u);
 }
 
 TEST_F(Lifecycle, ThePathSettingMovesTheNextWindowAlone) {
