@@ -42,7 +42,7 @@ function(npuprof_install_sdk)
     endif()
   endforeach()
   # The published names of the profiling library.
-  foreach(name msprofiler profapi)
+  foreach(name msprofiler profapi ms_tools_ext)
     if(TARGET aclprof AND NOT TARGET ${name})
       install(FILES $<TARGET_FILE_DIR:aclprof>/lib${name}.so DESTINATION lib64)
     endif()

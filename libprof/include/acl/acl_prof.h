@@ -196,6 +196,74 @@ ACL_FUNC_VISIBILITY aclError aclprofPop(void);
 ACL_FUNC_VISIBILITY aclError aclprofRangeStart(void *stamp, uint32_t *rangeId);
 ACL_FUNC_VISIBILITY aclError aclprofRangeStop(uint32_t rangeId);
 
+/*
+ * Steps of training, whose begin and end the device notes when it comes to them on a stream. The data are those of
+ * ACL_PROF_TASK_TIME and ACL_PROF_TRAINING_TRACE.
+ */
+
+/** Opaque, but programs write the number of the step themselves: 64 bits at offset 8. */
+typedef struct aclprofStepInfo aclprofStepInfo;
+typedef enum { ACL_STEP_START = 0, ACL_STEP_END = 1 } aclprofStepTag;
+
+/** A step; steps are numbered from 1 in the order of this call. @return NULL if there is no memory */
+ACL_FUNC_VISIBILITY aclprofStepInfo *aclprofCreateStepInfo(void);
+/**
+ * Puts begin or end of the step on the stream.
+ * @param tag 60000 and 60001, the numbers of the device, are taken too; other numbers of 16 bits go to the device as
+ *        they are
+ * @return 0; 100000 NULL, destroyed already, marked already; 500002 the stream or the process cannot
+ */
+ACL_FUNC_VISIBILITY aclError aclprofGetStepTimestamp(aclprofStepInfo *stepInfo, aclprofStepTag tag,
+                                                     aclrtStream stream);
+ACL_FUNC_VISIBILITY void aclprofDestroyStepInfo(aclprofStepInfo *stepinfo);
+
+/*
+ * Ranges that tell what the kernels launched inside them work on, for launches that no runtime describes.
+ */
+
+#define ACL_PROF_EVENT_ATTR_VERSION  1
+#define ACL_PROF_MESSAGE_TENSOR_INFO 0U
+#ifndef ACL_PROF_TENSOR_INFO_DEFINED
+#define ACL_PROF_TENSOR_INFO_DEFINED
+typedef struct {
+  uint32_t type; /* 0 input, 1 output */
+  uint32_t format;
+  uint32_t dataType;
+  uint32_t shapeDim; /* used entries of shape */
+  uint32_t shape[8];
+} aclprofTensor;
+
+typedef struct {
+  uint64_t opNameId; /* of aclprofStr2Id() */
+  uint64_t opTypeId;
+  uint32_t resv;
+  uint32_t tensorNum; /* at most 4096 */
+  uint32_t kernelType;
+  uint32_t blockNums;
+  void *stream;
+  aclprofTensor *tensors;
+} aclprofTensorInfo;
+
+typedef struct {
+  uint16_t version; /* ACL_PROF_EVENT_ATTR_VERSION */
+  uint16_t size;    /* sizeof(aclprofEventAttributes) */
+  uint32_t messageType;
+  union {
+    aclprofTensorInfo *tensorInfo;
+  } message;
+} aclprofEventAttributes;
+#endif
+
+/** The number that stands for a text in records. @return UINT64_MAX for NULL and for "" */
+ACL_FUNC_VISIBILITY uint64_t aclprofStr2Id(const char *message);
+/**
+ * Begins a range. All that attr leads to is copied. Ranges nest, on each thread of its own.
+ * @return 0; 100000 NULL, more than 4096 tensors or 8 dimensions; -1 another type of message
+ */
+ACL_FUNC_VISIBILITY aclError aclprofRangePushEx(aclprofEventAttributes *attr);
+/** Ends the range that this thread began last. @return 0; 100000 without one */
+ACL_FUNC_VISIBILITY aclError aclprofRangePop(void);
+
 #ifdef __cplusplus
 }
 #endif

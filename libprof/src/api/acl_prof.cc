@@ -3,26 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "api/message.h"
+#include "api/numbers.h"
 #include "session/config.h"
 #include "session/manager.h"
 
 using npuprof::Manager;
 using npuprof::Result;
+using npuprof::api::AsInt;
 using npuprof::api::Guarded;
-
-namespace {
-// C programs pass any number; reading one that is no enumerator as the enumeration would be undefined.
-template <typename Enum>
-int AsInt(const Enum& value) {
-  static_assert(sizeof(Enum) == sizeof(int));
-  int number;
-  std::memcpy(&number, &value, sizeof(number));
-  return number;
-}
-}  // namespace
 
 extern "C" {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "acl/acl_prof.h"
+#include "npuprof/acl_prof_loaded.h"
 #include "api/message.h"
 #include "session/manager.h"
 
-extern "C" ACL_FUNC_VISIBILITY int aclprofWarmup(const aclprofConfig* profilerConfig) {
+extern "C" int aclprofWarmup(const aclprofConfig* profilerConfig) {
   return npuprof::api::Guarded([&] { return npuprof::Manager::Process().Warmup(profilerConfig); });
 }

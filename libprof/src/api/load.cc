@@ -3,7 +3,9 @@
 #include "host/dictionary.h"
 #include "session/config.h"
 #include "session/manager.h"
+#include "session/mstx.h"
 #include "session/stamps.h"
+#include "session/steps.h"
 
 namespace npuprof {
 namespace {
@@ -16,6 +18,8 @@ __attribute__((constructor)) void MakeAtLoad() {
     host::Dictionary::Process();
     ConfigLock();
     stamps::Lock();
+    steps::Lock();
+    mstx::Lock();
     Manager::Process();
   } catch (...) {
     // No memory; the first call tries again.

@@ -124,7 +124,7 @@ Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const 
 }
 
 Result DestroyConfig(const aclprofConfig* config) {
-  if (!config) return Result::Fail(code::kInvalidParam, "the configuration to destroy is NULL");
+  if (!config) return Result::Null("the configuration to destroy");
   auto& registry = Living();
   std::lock_guard<std::mutex> lock(registry.mutex);
   return registry.living.erase(config) ? Result::Ok() : NotLiving(config);

@@ -17,7 +17,9 @@
 #include "host/queue.h"
 #include "session/log.h"
 #include "session/manager_control.h"
+#include "session/mstx.h"
 #include "session/stamps.h"
+#include "session/steps.h"
 #include "trace/directory.h"
 
 namespace npuprof {
@@ -37,9 +39,11 @@ std::mutex& DictionaryLock() {
 
 }  // namespace
 
-const fork_locks::Lock Manager::kForkLocks[] = {LockOf<DictionaryLock>(), LockOf<ConfigLock>(),
-                                                LockOf<&Manager::FactsLock>(),
-                                                LockOf<&Manager::ComponentsLock>(), LockOf<stamps::Lock>()};
+const fork_locks::Lock Manager::kForkLocks[] = {
+    LockOf<DictionaryLock>(),      LockOf<ConfigLock>(),
+    LockOf<&Manager::FactsLock>(), LockOf<&Manager::ComponentsLock>(),
+    LockOf<stamps::Lock>(),        LockOf<steps::Lock>(),
+    LockOf<mstx::Lock>()};
 const unsigned Manager::kForkLockCount = std::size(kForkLocks);
 
 // From the first call on: another thread may fork while a session is started for the first time.
@@ -70,6 +74,21 @@ Manager::Mode Manager::mode() const {
 const char* Manager::LastPath() const {
   std::lock_guard<std::mutex> lock(facts_mutex_);
   return paths_.empty() ? "" : paths_.back().c_str();
+}
+
+Result Manager::CollectFacts(Facts* facts) {
+  if (Components::InCallback()) return RefuseInCallback("npuprofGetStatus");
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("npuprofGetStatus");
+  facts->mode = mode_;
+  facts->running = session_ != nullptr;
+  if (session_) {
+    facts->data_types = session_->data_types() & ~kAicpuModel;
+    facts->devices = session_->devices();
+    facts->begin_ns = session_->begin_ns();
+  }
+  facts->directory = LastPath();
+  return Result::Ok();
 }
 
 void Manager::LogAll(const std::vector<std::string>& texts) const {
@@ -107,7 +126,7 @@ Result Manager::Init(const char* path, size_t length) {
     return Result::Fail(code::kFeatureUnsupported,
                         "aclprofInit with PROFILING_MODE=dynamic; unset it to use the interface");
   }
-  if (!path) return Result::Fail(code::kInvalidParam, "the result path is NULL");
+  if (!path) return Result::Null("the result path");
   if (length == 0 || length > kMostPathBytes) {
     return Result::Fail(
         code::kInvalidParam,
@@ -148,6 +167,7 @@ Result Manager::Finalize() {
   settings_.Clear();
   window_settings_.Clear();
   next_output_.reset();
+  follow_devices_ = false;
   mode_ = Mode::kOff;
   return result;
 }
@@ -164,8 +184,7 @@ Result Manager::SetConfig(int type, const char* text, size_t length) {
                         fmt::format("the text of {} has {} bytes; at most {} are possible",
                                     Settings::Name(type), length, kMostSettingBytes));
   }
-  if (!text)
-    return Result::Fail(code::kInvalidParam, fmt::format("the text of {} is NULL", Settings::Name(type)));
+  if (!text) return Result::Null(fmt::format("the text of {}", Settings::Name(type)));
   if (const size_t real = strnlen(text, kMostSettingBytes + 1); real != length) {
     return Result::Fail(code::kInvalidParam,
                         fmt::format("the text of {} has {} bytes, but its length is given as {}",
@@ -488,8 +507,17 @@ Result Manager::DeviceChangedLocked(const DeviceNotice& notice) {
   if (Result result = StartRecordingLocked(); !result.ok()) return result;
   open_devices_.insert(id);
   if (!session_) return Result::Ok();
-  if (mode_ == Mode::kCommand && record_all_devices_) return session_->AddDevices({id}, open_devices_);
+  if (follow_devices_ || (mode_ == Mode::kCommand && record_all_devices_))
+    return session_->AddDevices({id}, open_devices_);
   return session_->DeviceOpened(id);
+}
+
+Result Manager::FollowDevices() {
+  if (Components::InCallback()) return RefuseInCallback("aclprofRegisterDeviceCallback");
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("aclprofRegisterDeviceCallback");
+  follow_devices_ = true;
+  return Result::Ok();
 }
 
 void Manager::ModelLoaded(uint32_t model, uint32_t device) {
@@ -545,6 +573,7 @@ void Manager::ForkChild() {
   manager.record_tried_ = true;
   new (&manager.owner_) std::string;
   new (&manager.job_) std::string;
+  manager.follow_devices_ = false;
 }
 
 }  // namespace npuprof

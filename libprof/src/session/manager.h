@@ -49,6 +49,8 @@ class Manager {
 
   int32_t RegisterComponent(uint32_t module, ProfCommandHandle handle);
   Result DeviceChanged(uint32_t id, bool open);
+  /// Until Finalize(), devices join the session when the program opens them, whether it lists them or not.
+  Result FollowDevices();
 
   /// The model manager tells which models are on which device.
   void ModelLoaded(uint32_t model, uint32_t device);
@@ -66,6 +68,14 @@ class Manager {
   /// Ends it when the runtime ends.
   Result StopRecording();
 
+  struct Facts {
+    Mode mode = Mode::kOff;
+    bool running = false;
+    uint64_t data_types = 0, begin_ns = 0;
+    std::vector<uint32_t> devices;
+    std::string directory;  ///< of the running or last session
+  };
+  Result CollectFacts(Facts* facts);
   /// Directory of the running or last session, "" before the first; valid for ever.
   const char* LastPath() const;
   Mode mode() const;
@@ -134,6 +144,7 @@ class Manager {
   std::vector<std::string> notes_;  ///< for the manifest of the next session
   bool record_tried_ = false;
   bool record_all_devices_ = false;
+  bool follow_devices_ = false;
   Keeper keeper_;
   unsigned keeper_round_ = 0;
   bool exiting_ = false;

@@ -17,6 +17,7 @@
 #include "host/queue.h"
 #include "npuprof_records.h"
 #include "session/log.h"
+#include "session/mstx.h"
 #include "session/stamps.h"
 #include "session/version.h"
 
@@ -54,9 +55,11 @@ bool DiskIsFull(const Status& status) {
 }
 
 Result FromStatus(const Status& status) {
-  return Result::Fail(
+  Result result = Result::Fail(
       status.kind == ErrorKind::kPath || status.kind == ErrorKind::kIo ? code::kInvalidFile : code::kFailure,
       status.text);
+  if (DiskIsFull(status)) result.family = "EK0204";
+  return result;
 }
 
 }  // namespace
@@ -131,6 +134,7 @@ Result Session::Prepare(const Request& request) {
 
   storage_limit_ = StorageLimit(*request.settings, &warnings);
   keeping_ = ReadKeeping(&warnings);
+  mstx::Use(mstx::ReadFilter(&warnings));
   const auto options = drain::Options::FromEnvironment(&warnings);
   staging_bytes_ = options.staging_bytes;
   for (const std::string& text : warnings) messages_.Add(drain::Severity::kWarning, text);
@@ -353,6 +357,10 @@ Result Session::Stop() {
   for (const auto& collector : collectors_) {
     collector->Stop(
         std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), milliseconds(1)));
+  }
+  if (wanted_.data_types & ACL_PROF_MSPROFTX) {
+    for (const std::string& note : mstx::Notes()) messages_.Add(drain::Severity::kInfo, note);
+    for (const std::string& note : stamps::Notes()) messages_.Add(drain::Severity::kInfo, note);
   }
   stamps::Record(false);
   host::QueueSet::Process().Close();

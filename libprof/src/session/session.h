@@ -73,6 +73,8 @@ class Session {
   std::string name() const { return directory_.name(); }
   /// What the directory takes on disk.
   uint64_t used_bytes() const;
+  /// CLOCK_MONOTONIC_RAW of the begin of the window.
+  uint64_t begin_ns() const { return begin_.monotonic_raw_ns; }
   /// CLOCK_MONOTONIC_RAW of the end of the window, after Stop().
   uint64_t end_ns() const { return end_monotonic_raw_ns_; }
   const std::vector<uint32_t>& devices() const { return wanted_.devices; }

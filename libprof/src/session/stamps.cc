@@ -1,60 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/stamps.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <unordered_map>
-#include <vector>
 
 #include "host/clock.h"
 #include "host/dictionary.h"
-#include "host/queue.h"
-#include "profiling/aprof_pub.h"
+#include "session/mark_record.h"
 
 namespace npuprof::stamps {
 namespace {
 
-constexpr uint16_t kLevel = 20500, kDataTag = 120;
-constexpr uint32_t kType = 0;
-constexpr uint16_t kDeviceTag = 11;
-constexpr uint64_t kNoModel = 0xffffffff;
 constexpr size_t kMostStamps = 65536;
-
-enum EventType : uint32_t { kMarker = 0, kPushPop = 1, kStartEnd = 2, kMarkerEx = 3 };
+constexpr size_t kMostCategories = 256;
+constexpr size_t kMostCategoryName = 255;
 
 struct Stamp {
   char message[kMostMessage + 1] = {};
+  uint32_t category = 0;
+  uint32_t payload_type = 0;
 };
 
 struct Range {
   Stamp stamp;
-  uint64_t start;
+  uint64_t start = 0;
+  uint64_t window = 0;
 };
-
-// What a record of this level holds after its header.
-struct Payload {
-  uint16_t info_type, segment;
-  uint32_t reserved;
-  uint16_t magic, data_tag;
-  uint32_t process, thread, category, event_type, payload_type;
-  uint64_t payload, start, end, mark, domain;
-  uint32_t message_type;
-  char message[156];
-};
-static_assert(sizeof(Payload) == MSPROF_ADDTIONAL_INFO_DATA_LENGTH);
-static_assert(offsetof(Payload, start) == 40);
-static_assert(offsetof(Payload, message) == 76);
 
 struct State {
   std::mutex mutex;  // all that follows
   std::unordered_map<void*, std::unique_ptr<Stamp>> living;
   std::unordered_map<uint32_t, Range> ranges;
+  std::map<uint32_t, std::string> categories;
   uint32_t last_range = 0;
 };
 
@@ -63,67 +45,47 @@ State& Get() {
   return state;
 }
 
-std::atomic<bool> g_allowed{false}, g_recording{false};
-std::atomic<uint64_t> g_marks{0};
+std::atomic<bool> g_allowed{false}, g_switched_off{false};
 thread_local std::vector<Range> t_stack;
 
 Result Fail(std::string text) {
   return Result::Fail(kFailed, std::move(text));
 }
 
-Result IsNull(const char* what) {
-  return Result::Fail(code::kInvalidParam, fmt::format("{} is NULL", what));
+Result NotLiving(const void* stamp) {
+  return Fail(fmt::format("stamp {} is not one made by aclprofCreateStamp, or was destroyed already", stamp));
 }
 
-uint32_t ThreadId() {
-  thread_local const auto id = static_cast<uint32_t>(syscall(SYS_gettid));
-  return id;
+Result CheckAllowed() {
+  return g_allowed ? Result::Ok() : Fail("no session with ACL_PROF_MSPROFTX was started");
 }
 
-// Records are of sessions that asked for them; at other times marking costs a look at a flag.
-void Report(EventType type, const char* message, size_t length, uint64_t start, uint64_t end,
-            uint64_t mark = 0) {
-  if (!g_recording.load(std::memory_order_relaxed)) return;
-  Payload payload{};
-  payload.info_type = type == kMarkerEx;
-  payload.magic = MSPROF_DATA_HEAD_MAGIC_NUM;
-  payload.data_tag = kDataTag;
-  payload.process = static_cast<uint32_t>(getpid());
-  payload.thread = ThreadId();
-  payload.event_type = type;
-  payload.start = start;
-  payload.end = end;
-  payload.mark = mark;
-  if (type == kMarkerEx) payload.domain = host::Dictionary::Process().Id("default");
-  std::memcpy(payload.message, message, std::min(length, sizeof(payload.message) - 1));
-  MsprofAdditionalInfo record{};
-  record.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
-  record.level = kLevel;
-  record.type = kType;
-  record.threadId = payload.thread;
-  record.dataLen = sizeof(payload);
-  record.timeStamp = start;
-  std::memcpy(record.data, &payload, sizeof(payload));
-  host::QueueSet::Process().Report(host::RecordClass::kAdditional, true, &record);
+void Report(marks::EventType type, const Stamp& stamp, uint64_t start, uint64_t end) {
+  if (g_switched_off.load(std::memory_order_relaxed)) return;
+  marks::Record record;
+  record.event = type;
+  record.message = stamp.message;
+  record.category = stamp.category;
+  record.payload_type = stamp.payload_type;
+  record.start = start;
+  record.end = end;
+  marks::Write(record);
 }
 
-Result Copy(void* stamp, Stamp* out) {
-  if (!stamp) return IsNull("the stamp");
+// Runs @p use on the living stamp.
+template <typename Use>
+Result With(void* stamp, Use&& use) {
   State& state = Get();
   std::lock_guard<std::mutex> lock(state.mutex);
   const auto found = state.living.find(stamp);
-  if (found == state.living.end())
-    return Fail(
-        fmt::format("stamp {} is not one made by aclprofCreateStamp, or was destroyed already", stamp));
-  *out = *found->second;
+  if (found == state.living.end()) return NotLiving(stamp);
+  use(*found->second);
   return Result::Ok();
 }
 
-// The runtime's function that lets the device note a mark, if the process has a runtime.
-using TraceEx = int (*)(uint64_t index, uint64_t model, uint16_t tag, void* stream);
-TraceEx FindTraceEx() {
-  static const auto function = reinterpret_cast<TraceEx>(dlsym(RTLD_DEFAULT, "rtProfilerTraceEx"));
-  return function;
+Result Copy(void* stamp, Stamp* out) {
+  if (!stamp) return Result::Null("the stamp");
+  return With(stamp, [out](const Stamp& living) { *out = living; });
 }
 
 }  // namespace
@@ -133,13 +95,34 @@ std::mutex& Lock() {
 }
 
 void Allow(bool allowed) {
-  if (allowed) host::Dictionary::Process().Name(kLevel, kType, "msproftx");
   g_allowed = allowed;
 }
 
 void Record(bool recording) {
-  if (recording) Allow(true);
-  g_recording = recording;
+  if (recording) {
+    Allow(true);
+    g_switched_off = false;
+  }
+  marks::SetRecording(recording);
+}
+
+void Switch(bool on) {
+  g_switched_off = !on;
+}
+
+std::vector<std::string> Notes() {
+  State& state = Get();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  std::vector<std::string> notes;
+  for (const auto& [number, name] : state.categories)
+    notes.push_back(fmt::format("category {} of marks is named \"{}\"", number, name));
+  const uint64_t window = marks::Window();
+  const size_t open =
+      std::erase_if(state.ranges, [window](const auto& entry) { return entry.second.window == window; });
+  if (open)
+    notes.push_back(
+        fmt::format("{} ranges of aclprofRangeStart were not stopped; they are not recorded", open));
+  return notes;
 }
 
 void* Create() {
@@ -164,15 +147,35 @@ Result SetMessage(void* stamp, const char* message, size_t length) {
   if (length > kMostMessage)
     return Fail(
         fmt::format("the message of a stamp has {} bytes; at most {} are possible", length, kMostMessage));
+  return With(stamp, [&](Stamp& living) {
+    std::memset(living.message, 0, sizeof(living.message));
+    std::memcpy(living.message, message, strnlen(message, length));
+  });
+}
+
+Result SetCategory(void* stamp, uint32_t category) {
+  if (!stamp) return Fail("the stamp is NULL");
+  return With(stamp, [category](Stamp& living) { living.category = category; });
+}
+
+Result SetPayload(void* stamp, int32_t type, const void* value) {
+  if (!stamp || !value) return Fail("the stamp or the value of its payload is NULL");
+  return With(stamp, [type](Stamp& living) { living.payload_type = static_cast<uint32_t>(type); });
+}
+
+Result SetUnkept(void* stamp, const char* text, const char* what) {
+  if (!stamp || !text) return Fail(fmt::format("the stamp or its {} is NULL", what));
+  return With(stamp, [](const Stamp&) {});
+}
+
+Result NameCategory(uint32_t category, const char* name) {
+  if (Result result = CheckAllowed(); !result.ok()) return result;
+  if (!name || !*name) return Fail("the name of a category is NULL or empty");
   State& state = Get();
   std::lock_guard<std::mutex> lock(state.mutex);
-  const auto found = state.living.find(stamp);
-  if (found == state.living.end())
-    return Fail(
-        fmt::format("stamp {} is not one made by aclprofCreateStamp, or was destroyed already", stamp));
-  Stamp fresh;
-  std::memcpy(fresh.message, message, strnlen(message, length));
-  *found->second = fresh;
+  if (state.categories.size() >= kMostCategories && !state.categories.contains(category))
+    return Fail(fmt::format("{} categories have names already; no more are possible", kMostCategories));
+  state.categories[category] = std::string(name, strnlen(name, kMostCategoryName));
   return Result::Ok();
 }
 
@@ -181,7 +184,7 @@ Result Mark(void* stamp) {
   Stamp copy;
   if (!stamp) return Fail("the stamp is NULL");
   if (Result result = Copy(stamp, &copy); !result.ok()) return result;
-  Report(kMarker, copy.message, std::strlen(copy.message), now, now);
+  Report(marks::kMarker, copy, now, now);
   return Result::Ok();
 }
 
@@ -197,18 +200,19 @@ Result Pop() {
   if (t_stack.empty()) return Fail("aclprofPop without aclprofPush on this thread");
   const Range range = t_stack.back();
   t_stack.pop_back();
-  Report(kPushPop, range.stamp.message, std::strlen(range.stamp.message), range.start, host::Cycles());
+  Report(marks::kPushPop, range.stamp, range.start, host::Cycles());
   return Result::Ok();
 }
 
 Result RangeStart(void* stamp, uint32_t* id) {
-  if (!id) return IsNull("the number of the range");
+  if (!id) return Result::Null("the number of the range");
   Range range;
   if (Result result = Copy(stamp, &range.stamp); !result.ok()) return result;
   State& state = Get();
   std::lock_guard<std::mutex> lock(state.mutex);
   *id = ++state.last_range;
   range.start = host::Cycles();
+  range.window = marks::Recording() ? marks::Window() : 0;
   state.ranges.emplace(*id, range);
   return Result::Ok();
 }
@@ -221,11 +225,11 @@ Result RangeStop(uint32_t id) {
     std::lock_guard<std::mutex> lock(state.mutex);
     const auto found = state.ranges.find(id);
     if (found == state.ranges.end())
-      return Fail(fmt::format("range {} was not started, or was stopped already", id));
+      return Fail(fmt::format("range {} was not started in this session, or was stopped already", id));
     range = found->second;
     state.ranges.erase(found);
   }
-  Report(kStartEnd, range.stamp.message, std::strlen(range.stamp.message), range.start, end);
+  Report(marks::kStartEnd, range.stamp, range.start, end);
   return Result::Ok();
 }
 
@@ -234,14 +238,17 @@ Result MarkEx(const char* message, size_t length, void* stream) {
   if (length == 0 || length > kMostMarkEx || strnlen(message, length + 1) != length)
     return Fail(fmt::format("a message of length {}; allowed are 1 to {}, as many as it has bytes", length,
                             kMostMarkEx));
-  if (!g_recording.load(std::memory_order_relaxed)) return Fail("no session with ACL_PROF_MSPROFTX runs");
-  const TraceEx trace = FindTraceEx();
-  if (!trace) return Fail("this process has no runtime that marks devices");
-  const uint64_t now = host::Cycles();
-  const uint64_t mark = ++g_marks;
-  if (const int error = trace(mark, kNoModel, kDeviceTag, stream); error != 0)
-    return Fail(fmt::format("the stream takes no mark; the runtime says {}", error));
-  Report(kMarkerEx, message, length, now, now, mark);
+  if (!marks::Recording()) return Fail("no session with ACL_PROF_MSPROFTX runs");
+  marks::Record record;
+  record.event = marks::kMarkerEx;
+  record.extended = true;
+  record.message = {message, length};
+  record.start = record.end = host::Cycles();
+  record.mark = marks::NextNumber();
+  record.domain = host::Dictionary::Process().Id("default");
+  if (Result result = marks::MarkDevice(record.mark, marks::kPointTag, stream); !result.ok())
+    return Fail(std::move(result.text));
+  marks::Write(record);
   return Result::Ok();
 }
 

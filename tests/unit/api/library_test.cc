@@ -61,7 +61,7 @@ TEST(Library, NeedsTheCLibraryAlone) {
 
 TEST(Library, IsFoundByThePublishedNamesToo) {
   const std::filesystem::path library = ACLPROF_LIBRARY;
-  for (const char* name : {"libmsprofiler.so", "libprofapi.so"}) {
+  for (const char* name : {"libmsprofiler.so", "libprofapi.so", "libms_tools_ext.so"}) {
     const auto link = library.parent_path() / name;
     ASSERT_TRUE(std::filesystem::is_symlink(link)) << link;
     EXPECT_TRUE(std::filesystem::equivalent(link, library)) << link;

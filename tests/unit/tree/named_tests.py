@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that tests which the tree's pages name in `Suite.Name`, `Suite.*` or `test_name` form exist.
+"""Checks that tests which the tree's pages name in `Suite.Name`, `Suite.*`, `Rows.name` or `test_name` form exist.
 
 Pages are those below docs/ and READMEs below tests/.
 
@@ -13,8 +13,9 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from licences import files
 
-NAMED = re.compile(r"`((?:[A-Z]\w*[a-z]\w*|uapi)\.(?:[A-Z]\w*[a-z]\w*|\*)|test_\w+)`")
+NAMED = re.compile(r"`((?:[A-Z]\w*[a-z]\w*|uapi)\.(?:[A-Z]\w*[a-z]\w*|\*)|Rows\.\w+|test_\w+)`")
 DEFINED = re.compile(r"^(?:TEST|TEST_F|TEST_P)\(\s*(\w+),\s*(\w+)\)|^\s*def (test_\w+)\(", re.M)
+ROW = re.compile(r"^ROW\((\w+),", re.M)
 ADDED = re.compile(r"add_test\(NAME (\w+\.\w+)")
 
 
@@ -28,6 +29,8 @@ def defined(root, paths):
     for path in paths:
         if path.startswith("tests/") and path.endswith((".cc", ".py")):
             names |= {python or f"{suite}.{name}" for suite, name, python in DEFINED.findall(read(root, path))}
+        elif path.startswith("tests/clients/rows/") and path.endswith(".c"):
+            names |= {f"Rows.{name}" for name in ROW.findall(read(root, path))}
         elif path.startswith("tests/") and path.endswith("CMakeLists.txt"):
             names |= set(ADDED.findall(read(root, path)))
     return names | {name.split(".")[0] + ".*" for name in names}

@@ -35,7 +35,8 @@ class Sdk(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         for path in ("include/acl/acl_prof.h", "include/acl/acl.h", "include/profiling/prof_api.h",
                      "include/profiling/aprof_pub.h", "include/npusim/npusim.h", "set_env.sh", "bin/npuprof",
-                     "lib64/libaclprof.so", "lib64/libmsprofiler.so", "lib64/libprofapi.so", "lib64/libascendcl.so", "lib64/libruntime.so", "lib64/libhccl.so",
+                     "lib64/libaclprof.so", "lib64/libmsprofiler.so", "lib64/libprofapi.so",
+                     "lib64/libms_tools_ext.so", "include/mstx/ms_tools_ext.h", "include/npuprof/acl_prof_loaded.h", "lib64/libascendcl.so", "lib64/libruntime.so", "lib64/libhccl.so",
                      "python/acl/__init__.py", "share/npuprof/models/resnet50_b1.json", "share/man/man1/npuprof.1"):
             self.assertTrue(os.path.exists(os.path.join(self.prefix, path)), path)
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "npuprof/npuprof.h"
 #include "runtime/acl/api.h"
 
 using namespace npusim;
@@ -75,8 +76,13 @@ aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* 
   return ACL_SUCCESS;
 }
 
+// One text for both: programs ask here for the profiler's errors too.
 const char* aclGetRecentErrMsg(void) {
-  return rtTakeMessage();
+  thread_local std::string both;
+  const char *runtime = rtTakeMessage(), *profiler = npuprofTakeError();
+  if (runtime == nullptr || profiler == nullptr) return runtime != nullptr ? runtime : profiler;
+  both = std::string(runtime) + "\n" + profiler;
+  return both.c_str();
 }
 
 const char* aclrtGetSocName(void) {

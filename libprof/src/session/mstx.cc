@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/mstx.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+
+#include "host/clock.h"
+#include "host/dictionary.h"
+#include "session/log.h"
+#include "session/mark_record.h"
+
+namespace npuprof::mstx {
+namespace {
+
+constexpr size_t kMostName = 1023;
+constexpr const char* kDefault = "default";
+
+// Places of domains stay for ever, so that a mark can look at one without a lock.
+struct Domain {
+  std::atomic<uint64_t> id{0};  ///< number of the name; 0: free
+  std::atomic<bool> recorded{true};
+  std::string name;  // under the lock, as all changes
+};
+
+struct Range {
+  uint64_t start = 0, domain = 0, window = 0;
+  uint32_t thread = 0;
+  void* stream = nullptr;
+  std::string message;
+};
+
+struct State {
+  std::mutex mutex;
+  Domain domains[kMostDomains + 1];  // the first is the default one
+  std::atomic<size_t> used{1};
+  Filter filter;
+  std::unordered_map<uint64_t, Range> ranges;
+};
+
+State& Get() {
+  static State& state = *[] {
+    auto* fresh = new State;  // outlives every thread
+    fresh->domains[0].name = kDefault;
+    fresh->domains[0].id = host::Dictionary::Process().Id(kDefault);
+    return fresh;
+  }();
+  return state;
+}
+
+std::vector<std::string> List(const char* text) {
+  std::vector<std::string> names;
+  std::string_view rest = text ? text : "";
+  while (!rest.empty()) {
+    const size_t comma = rest.find(',');
+    if (const auto name = rest.substr(0, comma); !name.empty()) names.emplace_back(name);
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+  }
+  return names;
+}
+
+bool Wants(const Filter& filter, const std::string& name) {
+  if (!filter.include.empty()) return std::ranges::find(filter.include, name) != filter.include.end();
+  return std::ranges::find(filter.exclude, name) == filter.exclude.end();
+}
+
+// A number behind which nothing stands for a handle that is none.
+Domain* Find(mstxDomainHandle_t handle) {
+  State& state = Get();
+  if (!handle) return &state.domains[0];
+  const auto address = reinterpret_cast<uintptr_t>(handle),
+             first = reinterpret_cast<uintptr_t>(state.domains);
+  if (address <= first || (address - first) % sizeof(Domain) != 0) return nullptr;
+  const size_t index = (address - first) / sizeof(Domain);
+  return index < state.used.load(std::memory_order_acquire) ? &state.domains[index] : nullptr;
+}
+
+// The number of the domain if what is marked in it is recorded, else 0.
+uint64_t Listens(mstxDomainHandle_t handle) {
+  const Domain* domain = Find(handle);
+  return domain && domain->recorded.load(std::memory_order_relaxed)
+             ? domain->id.load(std::memory_order_acquire)
+             : 0;
+}
+
+bool IsFormula(const char* text) {
+  return *text != '\0' && std::strchr("=+-@", *text) != nullptr;
+}
+
+bool Allowed(const char* message) {
+  if (message && *message && !IsFormula(message)) return true;
+  LogError(message && *message ? "mstx messages that begin with one of = + - @ are dropped"
+                               : "mstx messages that are NULL or empty are dropped");
+  return false;
+}
+
+bool MarkDevice(uint64_t number, void* stream) {
+  const Result result = marks::MarkDevice(number, marks::kPointTag, stream);
+  if (!result.ok()) LogError("an mstx mark is dropped: " + result.text);
+  return result.ok();
+}
+
+}  // namespace
+
+std::mutex& Lock() {
+  return Get().mutex;
+}
+
+Filter ReadFilter(std::vector<std::string>* warnings) {
+  Filter filter{List(std::getenv("NPUPROF_MSTX_DOMAIN_INCLUDE")),
+                List(std::getenv("NPUPROF_MSTX_DOMAIN_EXCLUDE"))};
+  if (filter.include.empty() || filter.exclude.empty()) return filter;
+  warnings->push_back(
+      "NPUPROF_MSTX_DOMAIN_INCLUDE and NPUPROF_MSTX_DOMAIN_EXCLUDE are both set; only one is possible, taken "
+      "is neither");
+  return {};
+}
+
+void Use(const Filter& filter) {
+  State& state = Get();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  state.filter = filter;
+  for (size_t i = 0; i < state.used; ++i) state.domains[i].recorded = Wants(filter, state.domains[i].name);
+}
+
+std::vector<std::string> Notes() {
+  State& state = Get();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  const size_t open = state.ranges.size();
+  state.ranges.clear();
+  if (open == 0) return {};
+  return {fmt::format("{} ranges of mstx were not ended before the session; they are not recorded", open)};
+}
+
+mstxDomainHandle_t CreateDomain(const char* name) {
+  if (!name || !*name || IsFormula(name) || strnlen(name, kMostName + 1) > kMostName ||
+      std::strcmp(name, kDefault) == 0) {
+    LogError(
+        "the name of an mstx domain is NULL, empty, \"default\", of more than 1023 bytes or begins with one "
+        "of = + - @");
+    return nullptr;
+  }
+  State& state = Get();
+  const uint64_t id = host::Dictionary::Process().Id(name);
+  std::lock_guard<std::mutex> lock(state.mutex);
+  Domain* free = nullptr;
+  for (size_t i = 1; i < state.used; ++i) {
+    Domain& domain = state.domains[i];
+    if (domain.id == id) return reinterpret_cast<mstxDomainHandle_t>(&domain);
+    // Its old place: a handle from before its destruction means the same domain then, and no other.
+    if (domain.id == 0 && (!free || domain.name == name)) free = &domain;
+  }
+  const bool fresh = state.used <= kMostDomains && (!free || free->name != name);
+  if (!fresh && !free) {
+    LogError(fmt::format("there are {} mstx domains already; no more are possible", kMostDomains));
+    return nullptr;
+  }
+  Domain& domain = fresh ? state.domains[state.used] : *free;
+  domain.name = name;
+  domain.recorded = Wants(state.filter, domain.name);
+  domain.id = id;
+  if (fresh) ++state.used;
+  return reinterpret_cast<mstxDomainHandle_t>(&domain);
+}
+
+void DestroyDomain(mstxDomainHandle_t handle) {
+  if (!handle) return;
+  State& state = Get();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  if (Domain* domain = Find(handle)) domain->id = 0;
+}
+
+void Mark(mstxDomainHandle_t handle, const char* message, void* stream) {
+  if (!marks::Recording()) return;
+  const uint64_t domain = Listens(handle);
+  if (domain == 0 || !Allowed(message)) return;
+  marks::Record record;
+  record.event = marks::kMarkerEx;
+  record.extended = true;
+  record.message = message;
+  record.domain = domain;
+  record.mark = marks::NextNumber();
+  record.start = record.end = host::Cycles();
+  if (stream && !MarkDevice(record.mark, stream)) return;
+  marks::Write(record);
+}
+
+uint64_t StartRange(mstxDomainHandle_t handle, const char* message, void* stream) {
+  if (!marks::Recording()) return 0;
+  const uint64_t domain = Listens(handle);
+  if (domain == 0 || !Allowed(message)) return 0;
+  const uint64_t id = marks::NextNumber();
+  if (stream && !MarkDevice(id, stream)) return 0;
+  Range range;
+  range.domain = domain;
+  range.window = marks::Window();
+  range.thread = marks::ThreadId();
+  range.stream = stream;
+  range.message = message;
+  State& state = Get();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  range.start = host::Cycles();
+  state.ranges.emplace(id, std::move(range));
+  return id;
+}
+
+void EndRange(mstxDomainHandle_t handle, uint64_t id) {
+  const uint64_t end = host::Cycles();
+  if (id == 0 || !marks::Recording()) return;
+  const Domain* domain = Find(handle);
+  if (!domain) return;
+  Range range;
+  {
+    State& state = Get();
+    std::lock_guard<std::mutex> lock(state.mutex);
+    const auto found = state.ranges.find(id);
+    if (found == state.ranges.end() || found->second.domain != domain->id) return;
+    range = std::move(found->second);
+    state.ranges.erase(found);
+  }
+  // Begun while the session before this one ended, and missed by its count.
+  if (range.window != marks::Window()) return;
+  if (range.stream) static_cast<void>(MarkDevice(id, range.stream));
+  marks::Record record;
+  record.event = marks::kStartEnd;
+  record.extended = true;
+  record.message = range.message;
+  record.domain = range.domain;
+  record.mark = id;
+  record.thread = range.thread;
+  record.start = range.start;
+  record.end = end;
+  marks::Write(record);
+}
+
+}  // namespace npuprof::mstx

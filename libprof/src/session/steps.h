@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "acl/acl_prof.h"
+#include "session/result.h"
+
+/// A step of training, of which the device notes begin and end. Programs write the number themselves, so the layout is
+/// part of the interface.
+struct aclprofStepInfo {
+  bool started;
+  bool ended;
+  uint64_t index;
+};
+static_assert(sizeof(aclprofStepInfo) == 16 && offsetof(aclprofStepInfo, index) == 8);
+
+namespace npuprof::steps {
+
+/// Numbered from 1. Any thread, as all here.
+aclprofStepInfo* Create();
+/// Whether @p step was a living one.
+bool Destroy(aclprofStepInfo* step);
+/// @p tag 0 and 1, or 60000 and 60001: begin and end. Other tags go to the device as they are, and end the step.
+Result Mark(aclprofStepInfo* step, int tag, void* stream);
+
+/// For forks; see fork_locks.h.
+std::mutex& Lock();
+
+}  // namespace npuprof::steps
