@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "mstx/ms_tools_ext.h"
+#include "profiling/prof_api.h"
 #include "rows.h"
 
 static aclrtStream g_stream;
@@ -412,4 +413,25 @@ ROW(mstx_injection_fills_the_table, 4) {
   int64_t filled = 0;
   for (int i = 0; i < 4; ++i) filled += g_functions[i] != NULL;
   return filled;
+}
+
+static int64_t report_event(uint16_t magic) {
+  struct MsprofEvent event = {
+      magic, MSPROF_REPORT_ACL_LEVEL, MSPROF_REPORT_ACL_OTHERS_BASE_TYPE, 1, 1, 1, MSPROF_EVENT_FLAG, 1};
+  return MsprofReportEvent(1, &event);
+}
+ROW(report_event_while_nobody_collects, 0) {
+  return MsprofReportEvent(1, NULL);
+}
+ROW(report_event_works, 0) {
+  start_marks();
+  return report_event(MSPROF_DATA_HEAD_MAGIC_NUM);
+}
+ROW(report_event_null, MSPROF_ERROR_CONFIG_INVALID) {
+  start_marks();
+  return MsprofReportEvent(1, NULL);
+}
+ROW(report_event_of_another_magic, MSPROF_ERROR_CONFIG_INVALID) {
+  start_marks();
+  return report_event(1);
 }

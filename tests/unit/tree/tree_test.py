@@ -13,6 +13,7 @@ import licences
 import links
 import named_tests
 import readmes
+import symbols
 
 
 class Tree(unittest.TestCase):
@@ -140,6 +141,25 @@ class Tree(unittest.TestCase):
         self.write("docs/environment.md", "| `NPUPROF_ONE` | x |\n| `NPUSIM_FIVE`, `NPUSIM_SIX` | y |\n")
         self.assertEqual(environment.read_by_sources(self.root), {"NPUPROF_ONE", "NPUPROF_SEVEN"})
         self.assertEqual(environment.documented(self.root), {"NPUPROF_ONE", "NPUSIM_FIVE", "NPUSIM_SIX"})
+
+    def symbols_of(self, header, test, said):
+        self.write(symbols.MAP, "V_1 {\n  global:\n    one;\n    two;\n  local:\n    *;\n};\n")
+        self.write("libprof/include/a/b.h", header)
+        self.write("tests/unit/a/a_test.cc", test)
+        table = list(symbols.rows(self.root, ["libprof/include/a/b.h", "tests/unit/a/a_test.cc"]))
+        page = symbols.page(table, {}) if said is None else said
+        return table, list(symbols.complaints(table, symbols.parse(page)))
+
+    def test_an_exported_function_is_documented_tested_and_on_the_page(self):
+        good = "/** Does. */\nint one(void);\nint two(void);\n"
+        self.assertEqual([], self.symbols_of(good, "one(); two();", None)[1])
+        for header, test, said, word in (("/** Does. */\nint one(void);\n\nint two(void);\n", "one(); two();", None, "documents it"),
+                                         (good, "one();", None, "no test calls it"),
+                                         (good, "one(); two();", "", "missing in"),
+                                         (good, "one(); two(); three();", "| `three` | `a` | `b` |\n", "not exported"),
+                                         (good, "one(); two();", "| `one` | `a` | `b` |\n", "what the tree does not")):
+            with self.subTest(word):
+                self.assertIn(word, "\n".join(self.symbols_of(header, test, said)[1]))
 
 
 if __name__ == "__main__":
