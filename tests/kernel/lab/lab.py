@@ -36,37 +36,55 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
 
 
-def choose(boots, pattern):
-    """Boots and the pattern for test names that is left: a pattern may name suites instead."""
-    named = [name for group in boots for name in group if name in (pattern or "").split(",")]
+def choose(boots, wanted):
+    """The boots that suites named in `wanted` are in, with these alone, or None if it names no suite."""
+    named = [name for group in boots for name in group if name in wanted.split(",")]
     if not named:
-        return boots, pattern
+        return None
     chosen = [[name for name in group if name == "load" or name in named] for group in boots]
-    return [group for group in chosen if group not in ([], ["load"])] or [["load"]], None
+    return [group for group in chosen if group not in ([], ["load"])] or [["load"]]
 
 
-def plan(config, group, pattern, places):
-    """Lines for the guest; with a pattern GoogleTest suites run only what fits."""
+def choose_tests(boots, wanted, names_of):
+    """The boots and suites that have tests whose name contains one of `wanted`, and these tests by suite.
+    `names_of(suite)`: the names of a suite's tests, none if it cannot run some of them alone."""
+    tests = {name: [test for test in names_of(name) if any(part in test for part in wanted.split(","))]
+             for name in dict.fromkeys(name for group in boots for name in group)}
+    chosen = [[name for name in group if name == "load" or tests[name]] for group in boots]
+    return [group for group in chosen if group not in ([], ["load"])], tests
+
+
+def plan(config, group, places, tests=None):
+    """Lines for the guest. `tests`: by suite, those to run alone."""
     lines = []
     for name in group:
         suite = SUITES[name]
         settings = {"EFFORT": config.get("effort", 100), "PATIENCE": config.get("patience", 1)}
         exports = " ".join(f"NPUPROF_LAB_{name}={value}" for name, value in settings.items())
         command = f"export {exports}; {suite.command.format(**places)}"
-        if pattern:
-            wanted = ":".join(f"*{part}*" for part in pattern.split(","))
-            command = f"export GTEST_FILTER='{wanted}'; {re.sub('--gtest_filter=[^ ]*', '', command)}"
+        if tests and tests[name]:
+            command = re.sub("--gtest_filter=[^ ]*", "", command) + f" --gtest_filter='{':'.join(tests[name])}'"
         lines.append(f"{name}\t{suite.seconds * config.get('patience', 1)}\t{command}\n")
     return "".join(lines)
 
 
-def judge(name, group, outcome, directory, pattern=None):
+def select(boots, wanted, build):
+    """The boots for --filter, none if nothing fits, and which tests of their suites."""
+    if not wanted:
+        return boots, None
+    chosen = choose(boots, wanted)
+    if chosen:
+        return chosen, None
+    return choose_tests(boots, wanted, lambda name: SUITES[name].tests(build))
+
+
+def judge(name, group, outcome, directory):
     """Tests of one boot: those of its suites, and what only the host can see."""
     results = os.path.join(directory, "results")
     tests = []
     died = verdict.died_in(outcome.console)
     for suite in group:
-        tests += of_suite(name, suite, results, partly=pattern is not None)
+        tests += of_suite(name, suite, results)
     for complaint in verdict.complaints(outcome.console):
         tests.append(Test(name, complaint.suite or "boot", "kernel-log", FAILED, 0, "\n".join(complaint.lines)))
     for sign, wrong in verdict.health(outcome.console):
@@ -85,6 +103,7 @@ def judge(name, group, outcome, directory, pattern=None):
 
 
 def run_boots(name, config, kernel, work, places, args):
+    boots, chosen = select(config["boots"], args.filter, args.build)
     device = None
     if not config.get("bare"):
         device = build.qemu_device(TREE, work, kernel.arch)
@@ -98,23 +117,22 @@ def run_boots(name, config, kernel, work, places, args):
         tests.append(Test(name, "boot", "warnings-of-the-kernel", SKIPPED, 0,
                           "this kernel has no CONFIG_BUG, so its own WARN_ON() is silent; the module's own speak, and what "
                           "the kernel counts is looked at (tests/kernel/build-debug-kernel.sh builds one that warns)"))
-    boots, pattern = choose(config["boots"], args.filter)
     if any("udev" in group for group in boots):
         places["udev"] = udev.place(work)
     for number, group in enumerate(boots):
         directory = os.path.join(work, name, f"boot{number}")
         shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(os.path.join(directory, "results"))
-        text = plan(config, group, pattern, places)
+        text = plan(config, group, places, chosen)
         with open(os.path.join(directory, "results", "plan"), "w", encoding="utf-8") as f:
             f.write(text)
         files = offline.files(text, places["module"]) if SUITES[group[0]].offline else None
         outcome = boot.boot(kernel, directory, TREE, config, device, config["limit"], files)
         if files:
             offline.unpack(outcome.console, os.path.join(directory, "results"))
-        tests += judge(name, group, outcome, directory, pattern)
+        tests += judge(name, group, outcome, directory)
     kernel_tests = [t for t in tests if t.suite == "conformance"]
-    if config.get("table") and kernel_tests and pattern is None:
+    if config.get("table") and kernel_tests and chosen is None:
         sim = table.on_host(name, args.build)
         table.write(os.path.join(work, "conformance.txt"), sim, kernel_tests, kernel.version)
         tests += sim
@@ -181,8 +199,14 @@ def main():
     # So that a boot in progress ends with the lab.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     os.makedirs(work, exist_ok=True)
+    names = args.configs or DEFAULT
+    if args.filter:
+        names = [name for name in names
+                 if name in CONFIGS and select(CONFIGS[name]["boots"], args.filter, args.build)[0]]
+        if not names:
+            parser.error(f"no suite is called, and no test's name contains, '{args.filter}'; suites are {', '.join(SUITES)}")
     tests, unavailable = [], False
-    for name in args.configs or DEFAULT:
+    for name in names:
         got = run_config(name, args, work)
         unavailable |= all(t.result == SKIPPED for t in got)
         tests += got

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lab's judgement can fail: each kind of trouble is put before it and must be found."""
 
+import contextlib
 import io
 import os
 import sys
@@ -12,6 +13,7 @@ import boot
 import initramfs
 import kernels
 import lab
+import report
 import results
 import table
 import verdict
@@ -192,12 +194,39 @@ class Choice(unittest.TestCase):
     BOOTS = [["load", "a", "b"], ["load", "c"], ["d", "e"], ["f"]]
 
     def test_boots_of_suites_that_nobody_asked_for_are_left_out(self):
-        self.assertEqual(lab.choose(self.BOOTS, "b"), ([["load", "b"]], None))
-        self.assertEqual(lab.choose(self.BOOTS, "e,c"), ([["load", "c"], ["e"]], None))
-        self.assertEqual(lab.choose(self.BOOTS, "load"), ([["load"]], None))
+        self.assertEqual(lab.choose(self.BOOTS, "b"), [["load", "b"]])
+        self.assertEqual(lab.choose(self.BOOTS, "e,c"), [["load", "c"], ["e"]])
+        self.assertEqual(lab.choose(self.BOOTS, "load"), [["load"]])
 
-    def test_what_is_no_suite_is_a_pattern_for_tests(self):
-        self.assertEqual(lab.choose(self.BOOTS, "ab"), (self.BOOTS, "ab"))
+    def test_what_is_no_suite_is_part_of_tests_names(self):
+        self.assertIsNone(lab.choose(self.BOOTS, "ab"))
+        names = {"a": ["A.x", "A.y"], "b": ["B.x"], "c": ["C.z"]}
+        boots, tests = lab.choose_tests(self.BOOTS, ".x,z", lambda name: names.get(name, []))
+        self.assertEqual(boots, [["load", "a", "b"], ["load", "c"]])
+        self.assertEqual((tests["a"], tests["b"], tests["c"], tests["d"]), (["A.x"], ["B.x"], ["C.z"], []))
+        self.assertEqual(lab.choose_tests(self.BOOTS, "none", lambda name: names.get(name, []))[0], [])
+
+    def test_tests_run_alone_stay_those_of_their_suite(self):
+        places = {"build": "B", "here": "H", "tree": "T", "module": "M", "udev": "U"}
+        text = lab.plan({}, ["load", "storms"], places, {"load": [], "storms": ["Storm.Open", "Storm.Close"]})
+        load, storms = text.splitlines()
+        self.assertNotIn("gtest_filter", load)
+        self.assertTrue(storms.endswith("B/tests/npuprof_selftest  --gtest_filter='Storm.Open:Storm.Close'"), storms)
+        self.assertTrue(lab.plan({}, ["storms"], places).endswith("--gtest_filter='*Storm*'\n"))
+
+
+class Report(unittest.TestCase):
+    def test_a_summary_ends_with_what_failed_and_why_things_were_skipped(self):
+        tests = [results.Test("debian", "life", "A.a", PASSED), results.Test("debian", "life", "B.b", SKIPPED, 0, "no pages"),
+                 results.Test("debian", "boot", "ends", FAILED, 0, "\n".join(f"line {n}" for n in range(100)))]
+        with tempfile.TemporaryDirectory() as work, contextlib.redirect_stdout(io.StringIO()) as out:
+            os.makedirs(os.path.join(work, "debian"))
+            report.write(os.path.join(work, "debian"), "debian", tests, {"seconds": 3, "kernel": "6.1"})
+            report.show(work, 0)
+        lines = out.getvalue().splitlines()
+        self.assertEqual(lines[0], "lab debian: 1 passed, 1 failed, 1 skipped in 3 s (kernel 6.1)")
+        self.assertEqual(lines[1], "    skipped life/B.b: no pages")
+        self.assertEqual((lines[2], lines[-1], len(lines)), ("    FAILED boot/ends", "        line 99", 3 + report.SHOWN))
 
 
 class Initramfs(unittest.TestCase):

@@ -8,6 +8,10 @@ from xml.sax.saxutils import escape, quoteattr
 from results import FAILED, PASSED, SKIPPED, Test
 
 
+# Lines of a failure's text in a summary; report.txt has them all.
+SHOWN = 30
+
+
 def counts(tests):
     return {result: sum(t.result == result for t in tests) for result in (PASSED, FAILED, SKIPPED)}
 
@@ -47,7 +51,7 @@ def write(directory, config, tests, facts):
 
 
 def show(work, since):
-    """Prints the last line of each report written after `since`, and why tests were skipped."""
+    """Prints the last line of each report written after `since`, what failed, and why tests were skipped."""
     for config in sorted(os.listdir(work) if os.path.isdir(work) else []):
         path = os.path.join(work, config, "report.json")
         if not os.path.exists(path) or os.stat(path).st_mtime < since:
@@ -57,5 +61,9 @@ def show(work, since):
         tests = [Test(**t) for t in data["tests"]]
         print(f"lab {summary(config, tests, data['seconds'])} (kernel {data['kernel']})")
         for t in tests:
+            if t.result == FAILED:
+                print(f"    FAILED {t.suite}/{t.name}")
+                # What ends a boot carries the last of the console: its end says more than its beginning.
+                print("\n".join(f"        {line}" for line in t.text.splitlines()[-SHOWN:]))
             if t.result == SKIPPED:
                 print(f"    skipped {t.suite}/{t.name}: {t.text.splitlines()[0] if t.text else ''}")

@@ -49,8 +49,8 @@ def parse(config, suite, text):
     return tests
 
 
-def of_suite(config, suite, directory, partly=False):
-    """Tests of one suite from its log and exit code in `directory`. `partly`: it may be that none was to run."""
+def of_suite(config, suite, directory):
+    """Tests of one suite from its log and exit code in `directory`."""
     log, code_file = os.path.join(directory, suite + ".log"), os.path.join(directory, suite + ".rc")
     text = ""
     if os.path.exists(log):
@@ -67,6 +67,6 @@ def of_suite(config, suite, directory, partly=False):
         tests.append(Test(config, suite, "suite", FAILED, milliseconds / 1000, f"it did not end in time\n{tail}"))
     elif code != 0 and not any(t.result == FAILED for t in tests):
         tests.append(Test(config, suite, "suite", FAILED, milliseconds / 1000, f"exit code {code}\n{tail}"))
-    elif not tests and not partly:
+    elif not tests:
         tests.append(Test(config, suite, "suite", FAILED, milliseconds / 1000, f"it ran no test\n{tail}"))
     return tests

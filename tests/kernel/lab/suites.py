@@ -4,12 +4,34 @@
 is none."""
 
 
+import os
+import re
+import subprocess
+
+
 class Suite:
     def __init__(self, command, seconds=60, about="", offline=False):
         self.command = command
         self.seconds = seconds
         self.about = about
         self.offline = offline    # runs in a guest without the host's files, so apart from those that need them
+
+    def tests(self, build):
+        """Names of its tests as the program in `build`, for this machine, tells them; none if it is not GoogleTest's."""
+        program = re.search(r"\{build\}/tests/(npuprof_\w+)(?: (--gtest_filter=)'([^']*)')?", self.command)
+        if not program:
+            return []
+        listed = subprocess.run([os.path.join(build, "tests", program.group(1)), "--gtest_list_tests",
+                                 f"--gtest_filter={program.group(3) or '*'}"],
+                                capture_output=True, text=True, check=True).stdout
+        names, group = [], ""
+        for line in listed.splitlines():
+            name = line.split("#")[0].strip()
+            if line.startswith(" "):
+                names.append(group + name)
+            elif name.endswith("."):
+                group = name
+        return names
 
 
 SELFTEST = "NPUPROF_DEVICE=kernel {build}/tests/npuprof_selftest --gtest_filter="
