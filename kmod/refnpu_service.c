@@ -23,33 +23,42 @@ static void refnpu_service_at(struct refnpu *refnpu, u64 due_ns)
 	hrtimer_start(&refnpu->service, ns_to_ktime(due_ns), HRTIMER_MODE_ABS_HARD);
 }
 
-static void refnpu_read_overflowed(struct refnpu *refnpu, unsigned int core)
+/* Returns the account of whoever has the core, whose cost that is. */
+static struct npuprof_account *refnpu_read_overflowed(struct refnpu *refnpu, unsigned int core)
 {
-	struct npuprof_account *account = refnpu_account(refnpu);
 	struct npuprof_ring *ring = refnpu->core_ring[core];
+	struct npuprof_account *account = ring ? &ring->session->account : &refnpu->npu.self;
 	struct npc_core_reading reading;
 
 	lockdep_assert_held(&refnpu->npu.lock);
 	if (npuprof_perf_overflow(&refnpu->npu, core))
-		return;
+		return &refnpu->npu.perf.account;
 	refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_LATCH), 1);
 	refnpu_read_core(refnpu, account, core, ring ? ring->counters.used : 0, &reading);
 	if (!refnpu_dead(refnpu))
 		trace_npuprof_overflow(&refnpu->npu, core, reading.overflowed);
 	if (ring && !refnpu_dead(refnpu))
 		npc_core_update(&ring->counters, &reading);
+	return account;
 }
 
 /* Works until @until at what interrupts left and time has brought. Returns true if nothing is left. */
 static bool refnpu_work_off(struct refnpu *refnpu, u64 now, u64 until)
 {
+	struct npuprof_account *account;
+	u64 begin, spent;
 	unsigned int bit;
 
 	lockdep_assert_held(&refnpu->npu.lock);
 	for_each_set_bit(bit, refnpu->overflowed, npuprof_cores(&refnpu->npu)) {
-		refnpu_read_overflowed(refnpu, bit);
+		begin = ktime_get_ns();
+		account = refnpu_read_overflowed(refnpu, bit);
+		spent = ktime_get_ns() - begin;
+		/* The slot as a whole is going to be charged to whoever records tasks. */
+		atomic64_sub(spent, &refnpu_account(refnpu)->busy_ns);
+		atomic64_add(spent, &account->busy_ns);
 		__clear_bit(bit, refnpu->overflowed);
-		if (ktime_get_ns() >= until)
+		if (begin + spent >= until)
 			return false;
 	}
 	return refnpu_fifos_serve(refnpu, now, until);

@@ -394,7 +394,8 @@ struct npuprof_control {
  * struct npuprof_stats - what the driver itself did (NPUPROF_IOC_STATS)
  * @size: input: sizeof(struct npuprof_stats) of the caller
  * @flags: must be zero
- * @interrupts: returned: interrupts taken
+ * @interrupts: returned: interrupts taken. Those of a device, whatever their cause, are counted for the session
+ *	that records tasks, and with none for nobody
  * @register_reads: returned: register reads
  * @register_writes: returned: register writes
  * @records: returned: records published in all rings
