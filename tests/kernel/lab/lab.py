@@ -59,7 +59,7 @@ def plan(config, group, places, tests=None):
     lines = []
     for name in group:
         suite = SUITES[name]
-        settings = {"EFFORT": config.get("effort", 100), "PATIENCE": config.get("patience", 1)}
+        settings = {"EFFORT": config.get("effort", 100), "PATIENCE": config.get("patience", 1), "MODULE": places["module"]}
         exports = " ".join(f"NPUPROF_LAB_{name}={value}" for name, value in settings.items())
         command = f"export {exports}; {suite.command.format(**places)}"
         if tests and tests[name]:

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "profiler.h"
@@ -53,12 +54,18 @@ struct Faults : testing::Test {
   void TearDown() override;
 
   /// Calls @p call, which returns 0 or a negative errno, until no allocation of it is left to fail. With a fault it has
-  /// to say ENOMEM, or do without.
+  /// to say ENOMEM, or one of @p errors_, or do without.
   /// @param prepare  comes before each time
   /// @param judge    sees what the call returned and what is left
+  /// @param first    allocation to fail, and of so many (@p step) one
   /// @return how often it failed
   int Each(const std::function<void()>& prepare, const std::function<int()>& call,
-           const std::function<void(int result)>& judge);
+           const std::function<void(int result)>& judge, int first = 1, int step = 1);
+  /// How many allocations a call makes.
+  int Allocations(const std::function<int()>& call);
+
+  /// What else the kernel around the module says for want of memory.
+  std::set<int> errors_;
 
   /// Five tasks on a new session, counted.
   void ExpectUsable();
