@@ -156,9 +156,9 @@ TEST(Fork, MappingsAreNotInherited) {
 
 TEST(Fork, ExecutedProgramsHaveNoDescriptor) {
   const auto inherited = [](int fd) {
-    const std::string script = "test -e /proc/self/fd/" + std::to_string(fd);
+    const std::string path = "/proc/self/fd/" + std::to_string(fd);
     return InChild([&] {
-      execl("/bin/sh", "sh", "-c", script.c_str(), nullptr);
+      execlp("test", "test", "-e", path.c_str(), nullptr);
       return 50;
     });
   };
