@@ -19,6 +19,17 @@ static irqreturn_t refnpu_irq(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
+static bool refnpu_answers(struct refnpu *refnpu)
+{
+	return readl(refnpu->regs + REFNPU_ID) == REFNPU_ID_VALUE;
+}
+
+static void refnpu_give_up(struct refnpu *refnpu)
+{
+	if (!test_and_set_bit(REFNPU_GONE, &refnpu->dead))
+		npuprof_device_lost(&refnpu->npu);
+}
+
 /**
  * refnpu_check_presence() - a register read as all ones: is there still a device?
  * @refnpu: device; any context
@@ -30,10 +41,8 @@ void refnpu_check_presence(struct refnpu *refnpu)
 		set_bit(REFNPU_FROZEN, &refnpu->dead);
 	if (test_bit(REFNPU_FROZEN, &refnpu->dead))
 		return;
-	if (readl(refnpu->regs + REFNPU_ID) == REFNPU_ID_VALUE)
-		return;
-	if (!test_and_set_bit(REFNPU_GONE, &refnpu->dead))
-		npuprof_device_lost(&refnpu->npu);
+	if (!refnpu_answers(refnpu))
+		refnpu_give_up(refnpu);
 }
 
 static u32 refnpu_self_read32(struct refnpu *refnpu, u32 reg)
@@ -201,6 +210,19 @@ static int refnpu_map_device(struct refnpu *refnpu, struct pci_dev *pdev)
 	return dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 }
 
+/*
+ * What a reset of the slot makes the device forget. The core uses up what was saved whenever it
+ * wakes the device, and an error on the bus asks nobody before.
+ */
+static void refnpu_save_config(struct device *dev)
+{
+	struct refnpu *refnpu = dev_get_drvdata(dev);
+
+	/* Of one that does not answer there is nothing to be saved. */
+	if (!refnpu_dead(refnpu))
+		pci_save_state(to_pci_dev(dev));
+}
+
 static int refnpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct refnpu *refnpu = refnpu_alloc(pdev);
@@ -239,8 +261,7 @@ static int refnpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		goto no_master;
 	pci_set_drvdata(pdev, refnpu);
-	/* What a reset of the slot makes it forget. */
-	pci_save_state(pdev);
+	refnpu_save_config(&pdev->dev);
 	err = npuprof_device_add(&refnpu->npu);
 	if (err)
 		goto no_master;
@@ -275,6 +296,7 @@ static int refnpu_suspend(struct device *dev)
 
 static int refnpu_resume(struct device *dev)
 {
+	refnpu_save_config(dev);
 	npuprof_device_resume(&((struct refnpu *)dev_get_drvdata(dev))->npu);
 	return 0;
 }
@@ -301,6 +323,7 @@ static int refnpu_runtime_suspend(struct device *dev)
 
 static int refnpu_runtime_resume(struct device *dev)
 {
+	refnpu_save_config(dev);
 	refnpu_set_asleep(dev, false);
 	return 0;
 }
@@ -329,8 +352,7 @@ static pci_ers_result_t refnpu_error_detected(struct pci_dev *pdev, pci_channel_
 	struct refnpu *refnpu = pci_get_drvdata(pdev);
 
 	if (state == pci_channel_io_perm_failure) {
-		if (!test_and_set_bit(REFNPU_GONE, &refnpu->dead))
-			npuprof_device_lost(&refnpu->npu);
+		refnpu_give_up(refnpu);
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
 	if (state == pci_channel_io_frozen)
@@ -347,10 +369,12 @@ static pci_ers_result_t refnpu_slot_reset(struct pci_dev *pdev)
 	pci_set_power_state(pdev, PCI_D0);
 	pci_restore_state(pdev);
 	pci_save_state(pdev);
-	clear_bit(REFNPU_FROZEN, &refnpu->dead);
-	refnpu_check_presence(refnpu);
-	if (refnpu_dead(refnpu))
+	if (!refnpu_answers(refnpu)) {
+		refnpu_give_up(refnpu);
 		return PCI_ERS_RESULT_DISCONNECT;
+	}
+	/* The bus says that it is frozen until the very end. */
+	clear_bit(REFNPU_FROZEN, &refnpu->dead);
 	/* Also if there was no reset after all: nothing of before goes on by itself. */
 	refnpu_self_write32(refnpu, REFNPU_CONTROL, REFNPU_CONTROL_RESET_PMU);
 	return PCI_ERS_RESULT_RECOVERED;
@@ -358,6 +382,11 @@ static pci_ers_result_t refnpu_slot_reset(struct pci_dev *pdev)
 
 static void refnpu_error_resume(struct pci_dev *pdev)
 {
+	struct refnpu *refnpu = pci_get_drvdata(pdev);
+
+	/* Whoever read all ones meanwhile was told that. */
+	clear_bit(REFNPU_FROZEN, &refnpu->dead);
+	refnpu_check_presence(refnpu);
 	refnpu_resume(&pdev->dev);
 }
 

@@ -50,7 +50,7 @@ CONFIGS = {
     "aer": {
         "about": "an NPU below a root port, errors on the bus",
         "kernel": "debian", "accel": MULTI, "limit": 900, "devices": 1, "modules": ["aer_inject"],
-        "qemu": ["-device", "pcie-root-port,id=port1,chassis=1,slot=1,hotplug=off",
+        "qemu": ["-device", "pcie-root-port,id=port1,chassis=1,slot=1,hotplug=off,x-speed=2_5",
                  "-device", "refnpu,index=1,id=npu1,bus=port1"],
         "boots": [["aer"]],
     },
