@@ -12,6 +12,9 @@
 #include "module.h"
 #include "session.h"
 
+/* How long a device that was found missing may turn out to be kept away by the bus only. */
+#define NPUPROF_FAREWELL	(HZ / 2)
+
 static DEFINE_IDA(npuprof_ids);
 /* Structures of devices that are not freed yet, whether or not their devices are still bound. */
 static atomic_t npuprof_devices;
@@ -62,13 +65,17 @@ void npuprof_devices_wait_released(void)
 
 static void npuprof_gone_work(struct work_struct *work)
 {
-	struct npuprof_device *npu = container_of(work, struct npuprof_device, gone_work);
+	struct npuprof_device *npu = container_of(to_delayed_work(work), struct npuprof_device,
+						  gone_work);
 
-	/* The parent, because the device may not have got its name yet. */
-	dev_err(npu->dev.parent, "npuprof%u: the device no longer answers\n", npuprof_number(npu));
 	mutex_lock(&npu->mutex);
-	npuprof_sessions_remove(npu, false);
-	npuprof_perf_remove(npu);
+	if (READ_ONCE(npu->lost)) {
+		/* The parent, because the device may not have got its name yet. */
+		dev_err(npu->dev.parent, "npuprof%u: the device no longer answers\n",
+			npuprof_number(npu));
+		npuprof_sessions_remove(npu, false);
+		npuprof_perf_remove(npu);
+	}
 	mutex_unlock(&npu->mutex);
 }
 
@@ -102,7 +109,7 @@ int npuprof_device_init(struct npuprof_device *npu, struct device *parent,
 	raw_spin_lock_init(&npu->lock);
 	INIT_LIST_HEAD(&npu->sessions);
 	/* A device may vanish from now on, long before it is added. */
-	INIT_WORK(&npu->gone_work, npuprof_gone_work);
+	INIT_DELAYED_WORK(&npu->gone_work, npuprof_gone_work);
 	npuprof_perf_setup(npu);
 	npu->checks.caps = &npu->caps;
 	npu->checks.event_known = npuprof_event_known;
@@ -176,7 +183,7 @@ void npuprof_device_del(struct npuprof_device *npu)
 	npuprof_sessions_remove(npu, true);
 	npuprof_perf_remove(npu);
 	mutex_unlock(&npu->mutex);
-	cancel_work_sync(&npu->gone_work);
+	cancel_delayed_work_sync(&npu->gone_work);
 	/* The next device, perhaps the same again, may have the name at once. */
 	npuprof_free_id(npu);
 }
@@ -188,7 +195,7 @@ void npuprof_device_del(struct npuprof_device *npu)
 void npuprof_device_put(struct npuprof_device *npu)
 {
 	/* A device that went missing before it was added. */
-	cancel_work_sync(&npu->gone_work);
+	cancel_delayed_work_sync(&npu->gone_work);
 	/* One that was never added has a number all the same; others may hold the structure for long. */
 	npuprof_free_id(npu);
 	put_device(&npu->dev);
@@ -198,14 +205,34 @@ void npuprof_device_put(struct npuprof_device *npu)
  * npuprof_device_lost() - the device no longer answers
  * @npu: device
  *
- * Leave is taken of it later, because that needs the mutex; requests that hold it fail from now on.
+ * Requests fail from now on. Leave is taken of it later, because that needs the mutex, and because
+ * the bus may still say that it can be brought back.
  *
- * Context: any; to be called once.
+ * Context: any; to be called once, and again after npuprof_device_found().
  */
 void npuprof_device_lost(struct npuprof_device *npu)
 {
 	WRITE_ONCE(npu->lost, true);
-	schedule_work(&npu->gone_work);
+	schedule_delayed_work(&npu->gone_work, NPUPROF_FAREWELL);
+}
+
+/**
+ * npuprof_device_found() - if the device was found missing, it may be back soon
+ * @npu: device
+ *
+ * Context: process context, may sleep.
+ * Return: false if it is too late: leave was taken of it.
+ */
+bool npuprof_device_found(struct npuprof_device *npu)
+{
+	bool in_time;
+
+	mutex_lock(&npu->mutex);
+	in_time = !npu->gone;
+	if (in_time)
+		WRITE_ONCE(npu->lost, false);
+	mutex_unlock(&npu->mutex);
+	return in_time;
 }
 
 /**

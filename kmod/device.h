@@ -85,7 +85,7 @@ struct npuprof_device {
 	u64 load;
 	u32 stagger;
 	struct npuprof_account self;
-	struct work_struct gone_work;
+	struct delayed_work gone_work;
 	u32 epoch;
 	u32 last_session;
 	struct dentry *debugfs;
@@ -98,6 +98,7 @@ int npuprof_device_add(struct npuprof_device *npu);
 void npuprof_device_del(struct npuprof_device *npu);
 void npuprof_device_put(struct npuprof_device *npu);
 void npuprof_device_lost(struct npuprof_device *npu);
+bool npuprof_device_found(struct npuprof_device *npu);
 void npuprof_device_pause(struct npuprof_device *npu);
 void npuprof_device_resume(struct npuprof_device *npu);
 void npuprof_devices_wait_released(void);

@@ -103,14 +103,25 @@ void npuprof_session_release(struct npuprof_session *session)
 	mutex_unlock(&npu->mutex);
 }
 
-static void npuprof_end_of_device(struct npuprof_session *session)
+/**
+ * npuprof_end_epoch() - tell the reader that the device took something along
+ * @session: session for which nothing comes any more
+ * @cause: why it was away
+ */
+void npuprof_end_epoch(struct npuprof_session *session, enum npuprof_loss_cause cause)
 {
 	struct npuprof_rec_event event;
 
 	lockdep_assert_held(&session->npu->lock);
-	npc_event_epoch(&event, ++session->epoch, NPUPROF_LOSS_REMOVED, 0);
+	npc_event_epoch(&event, ++session->epoch, cause, 0);
 	npuprof_emit(session, &event, 0);
-	trace_npuprof_epoch(session, NPUPROF_LOSS_REMOVED);
+	trace_npuprof_epoch(session, cause);
+}
+
+static void npuprof_end_of_device(struct npuprof_session *session)
+{
+	lockdep_assert_held(&session->npu->lock);
+	npuprof_end_epoch(session, NPUPROF_LOSS_REMOVED);
 	npuprof_finish(session, session->state, NPUPROF_RING_GONE);
 }
 

@@ -23,8 +23,10 @@ void npuprof_pages_free(struct npuprof_pages *pages)
 	unsigned int i;
 
 	vunmap(pages->address);
-	for (i = 0; i < pages->count; i++)
+	for (i = 0; i < pages->count; i++) {
 		put_page(pages->pages[i]);
+		cond_resched();
+	}
 	kvfree(pages->pages);
 	memset(pages, 0, sizeof(*pages));
 }

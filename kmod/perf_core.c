@@ -279,7 +279,7 @@ enum hrtimer_restart npuprof_perf_timer(struct hrtimer *timer)
 {
 	struct npuprof_device *npu = container_of(timer, struct npuprof_device, perf.timer);
 	unsigned int cores = npuprof_cores(npu);
-	ktime_t next = npuprof_perf_interval(npu);
+	ktime_t next, rest;
 	u64 begin, spent = 0;
 	unsigned long irq;
 
@@ -293,10 +293,12 @@ enum hrtimer_restart npuprof_perf_timer(struct hrtimer *timer)
 		npu->perf.cursor++;
 		spent = ktime_get_ns() - begin;
 	}
-	if (npu->perf.cursor < cores)
-		next = ns_to_ktime(spent * NPUPROF_PAUSE_RATIO);
-	else
+	rest = ns_to_ktime(spent * NPUPROF_PAUSE_RATIO);
+	next = rest;
+	if (npu->perf.cursor == cores) {
 		npu->perf.cursor = 0;
+		next = max(npuprof_perf_interval(npu), rest);
+	}
 	npuprof_charge(npu, &npu->perf.account, spent);
 	hrtimer_start(timer, next, HRTIMER_MODE_REL_PINNED_HARD);
 out:

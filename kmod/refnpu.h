@@ -96,6 +96,7 @@ struct refnpu_queue {
  * @npu: the part that is common to all NPUs
  * @bus: device for DMA
  * @regs: register region
+ * @config: what a reset of the slot makes it forget
  * @dead: it no longer answers; bits REFNPU_GONE and REFNPU_FROZEN, set by whoever noticed
  * @totals: how many totals each unit has
  * @events: numbers of the events its cores can count
@@ -112,6 +113,7 @@ struct refnpu_queue {
  * @core_ring: ring that samples a core over registers
  * @service: what interrupts left, FIFOs that gather, and the watchdog
  * @service_ns: when it is due
+ * @elsewhere_ns: of the slot under way, what is charged already
  * @rest_ns: up to when the CPU is left to others
  * @watchdog_ns: when FIFOs are looked at without having interrupted
  */
@@ -119,6 +121,7 @@ struct refnpu {
 	struct npuprof_device npu;
 	struct device *bus;
 	void __iomem *regs;
+	struct pci_saved_state *config;
 	unsigned long dead;
 	unsigned int totals[REFNPU_UNITS];
 	DECLARE_BITMAP(events, REFNPU_EVENT_LIMIT);
@@ -136,6 +139,7 @@ struct refnpu {
 	struct npuprof_ring *core_ring[REFNPU_MAX_CORES];
 	struct hrtimer service;
 	u64 service_ns;
+	u64 elsewhere_ns;
 	u64 rest_ns;
 	u64 watchdog_ns;
 };

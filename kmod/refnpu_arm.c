@@ -210,7 +210,8 @@ static u32 refnpu_running(struct npuprof_session *session)
 
 static bool refnpu_drained(struct npuprof_session *session)
 {
-	return !refnpu_running(session);
+	/* One that does not answer has not said so. */
+	return !refnpu_running(session) && !refnpu_dead(to_refnpu(session->npu));
 }
 
 static void refnpu_task_counts(struct npuprof_session *session)

@@ -34,7 +34,9 @@ static void refnpu_look(struct refnpu *refnpu, struct refnpu_fifo *fifo)
 		refnpu_write32(refnpu, account, fifo->base + REFNPU_FIFO_LOST_ACK, 1);
 		fifo->new_lost = lost - fifo->lost;
 	}
-	fifo->left = refnpu_read32(refnpu, account, fifo->base + REFNPU_FIFO_COUNT);
+	/* However many it says, it has no room for more. */
+	fifo->left = min(refnpu_read32(refnpu, account, fifo->base + REFNPU_FIFO_COUNT),
+			 fifo->depth);
 	if (refnpu_dead(refnpu)) {
 		fifo->new_lost = 0;
 		fifo->left = 0;

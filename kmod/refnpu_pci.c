@@ -103,8 +103,8 @@ static int refnpu_read_caps(struct refnpu *refnpu)
 	/* What the driver sizes its tables by. */
 	all = npuprof_cores(&refnpu->npu);
 	if (!all || all > REFNPU_MAX_CORES || !caps->counters ||
-	    caps->counters > NPUPROF_MAX_COUNTERS || caps->counter_bits < 8 ||
-	    caps->counter_bits > 64 || caps->cycle_bits < 8 || caps->cycle_bits > 64 ||
+	    caps->counters > NPUPROF_MAX_COUNTERS || caps->counter_bits < 16 ||
+	    caps->counter_bits > 32 || caps->cycle_bits < 8 || caps->cycle_bits > 64 ||
 	    refnpu->queue_count > REFNPU_MAX_QUEUES || !caps->clock_hz || refnpu_dead(refnpu)) {
 		dev_err(refnpu->bus, "capabilities make no sense: cores %#x, counters %#x\n",
 			cores, counters);
@@ -210,17 +210,22 @@ static int refnpu_map_device(struct refnpu *refnpu, struct pci_dev *pdev)
 	return dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 }
 
-/*
- * What a reset of the slot makes the device forget. The core uses up what was saved whenever it
- * wakes the device, and an error on the bus asks nobody before.
- */
-static void refnpu_save_config(struct device *dev)
+static void refnpu_free_config(void *config)
 {
-	struct refnpu *refnpu = dev_get_drvdata(dev);
+	kfree(config);
+}
 
-	/* Of one that does not answer there is nothing to be saved. */
-	if (!refnpu_dead(refnpu))
-		pci_save_state(to_pci_dev(dev));
+/*
+ * Keeps what a reset of the slot makes the device forget. The core uses up what was saved last
+ * whenever it wakes the device, and after an error on the bus it is too late to save it.
+ */
+static int refnpu_keep_config(struct refnpu *refnpu, struct pci_dev *pdev)
+{
+	pci_save_state(pdev);
+	refnpu->config = pci_store_saved_state(pdev);
+	if (!refnpu->config)
+		return -ENOMEM;
+	return devm_add_action_or_reset(&pdev->dev, refnpu_free_config, refnpu->config);
 }
 
 static int refnpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -261,7 +266,9 @@ static int refnpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		goto no_master;
 	pci_set_drvdata(pdev, refnpu);
-	refnpu_save_config(&pdev->dev);
+	err = refnpu_keep_config(refnpu, pdev);
+	if (err)
+		goto no_master;
 	err = npuprof_device_add(&refnpu->npu);
 	if (err)
 		goto no_master;
@@ -296,7 +303,6 @@ static int refnpu_suspend(struct device *dev)
 
 static int refnpu_resume(struct device *dev)
 {
-	refnpu_save_config(dev);
 	npuprof_device_resume(&((struct refnpu *)dev_get_drvdata(dev))->npu);
 	return 0;
 }
@@ -323,7 +329,6 @@ static int refnpu_runtime_suspend(struct device *dev)
 
 static int refnpu_runtime_resume(struct device *dev)
 {
-	refnpu_save_config(dev);
 	refnpu_set_asleep(dev, false);
 	return 0;
 }
@@ -355,8 +360,12 @@ static pci_ers_result_t refnpu_error_detected(struct pci_dev *pdev, pci_channel_
 		refnpu_give_up(refnpu);
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
-	if (state == pci_channel_io_frozen)
+	if (state == pci_channel_io_frozen) {
 		set_bit(REFNPU_FROZEN, &refnpu->dead);
+		/* A read may have found it missing before the bus said why. */
+		if (npuprof_device_found(&refnpu->npu))
+			clear_bit(REFNPU_GONE, &refnpu->dead);
+	}
 	npuprof_device_pause(&refnpu->npu);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
@@ -367,8 +376,11 @@ static pci_ers_result_t refnpu_slot_reset(struct pci_dev *pdev)
 
 	/* Without sessions it may have been asleep. */
 	pci_set_power_state(pdev, PCI_D0);
+	pci_load_saved_state(pdev, refnpu->config);
 	pci_restore_state(pdev);
-	pci_save_state(pdev);
+	/* Sessions that ended with it do not begin again. */
+	if (test_bit(REFNPU_GONE, &refnpu->dead))
+		return PCI_ERS_RESULT_DISCONNECT;
 	if (!refnpu_answers(refnpu)) {
 		refnpu_give_up(refnpu);
 		return PCI_ERS_RESULT_DISCONNECT;

@@ -54,9 +54,11 @@ static void refnpu_sync(struct refnpu *refnpu, struct npuprof_ring *ring, u64 fr
 static void refnpu_unmap(struct refnpu *refnpu, struct refnpu_queue *queue)
 {
 	lockdep_assert_held(&refnpu->npu.mutex);
-	while (queue->page_count)
+	while (queue->page_count) {
 		dma_unmap_page(refnpu->bus, queue->pages[--queue->page_count], PAGE_SIZE,
 			       DMA_FROM_DEVICE);
+		cond_resched();
+	}
 	kvfree(queue->pages);
 	queue->pages = NULL;
 }
@@ -101,9 +103,11 @@ static void refnpu_queue_program(struct refnpu *refnpu, struct npuprof_ring *rin
 		       config->channel | core << 16);
 	refnpu_write32(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_SLOTS), config->slots);
 	refnpu_write32(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_PAGE_SHIFT), PAGE_SHIFT);
-	for (i = 0; i < queue->page_count; i++)
+	for (i = 0; i < queue->page_count; i++) {
 		refnpu_write64(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_PAGE_ADDRESS),
 			       queue->pages[i]);
+		cond_resched();
+	}
 	refnpu_write64(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_HEAD_ADDRESS),
 		       refnpu->heads_dma + q * sizeof(*refnpu->heads));
 	refnpu_write64(refnpu, account, REFNPU_QUEUE(q, REFNPU_QUEUE_CREDIT),

@@ -54,9 +54,8 @@ static bool refnpu_work_off(struct refnpu *refnpu, u64 now, u64 until)
 		begin = ktime_get_ns();
 		account = refnpu_read_overflowed(refnpu, bit);
 		spent = ktime_get_ns() - begin;
-		/* The slot as a whole is going to be charged to whoever records tasks. */
-		atomic64_sub(spent, &refnpu_account(refnpu)->busy_ns);
-		atomic64_add(spent, &account->busy_ns);
+		npuprof_charge(&refnpu->npu, account, spent);
+		refnpu->elsewhere_ns += spent;
 		__clear_bit(bit, refnpu->overflowed);
 		if (begin + spent >= until)
 			return false;
@@ -139,13 +138,14 @@ static void refnpu_work_slot(struct refnpu *refnpu, u64 begin)
 	bool over;
 
 	lockdep_assert_held(&refnpu->npu.lock);
+	refnpu->elsewhere_ns = 0;
 	if (watchdog)
 		refnpu->watchdog_ns = begin + REFNPU_WATCHDOG_NS;
 	if (watchdog || refnpu->interrupted)
 		refnpu_note(refnpu, watchdog);
 	over = refnpu_dead(refnpu) || refnpu_work_off(refnpu, begin, begin + NPUPROF_SLOT_NS);
 	now = ktime_get_ns();
-	npuprof_charge(&refnpu->npu, account, now - begin);
+	npuprof_charge(&refnpu->npu, account, now - begin - refnpu->elsewhere_ns);
 	refnpu->rest_ns = now + (now - begin) * NPUPROF_PAUSE_RATIO;
 	if (refnpu_dead(refnpu))
 		return;

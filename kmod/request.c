@@ -43,11 +43,12 @@ static int npuprof_unfreeze(struct npuprof_session *session, struct npuprof_cont
 	unsigned int i;
 
 	flags = npuprof_lock(npu);
-	for (i = 0; i < session->ring_count; i++)
-		npc_ring_freeze(&session->rings[i]->producer, false);
-	session->frozen = false;
 	control->clock = npu->ops->clock(session);
 	control->monotonic_raw_ns = ktime_get_raw_ns();
+	/* Without an answer the request is to be made again. */
+	session->frozen = !control->clock;
+	for (i = 0; i < session->ring_count && control->clock; i++)
+		npc_ring_freeze(&session->rings[i]->producer, false);
 	npuprof_unlock(npu, flags);
 	return npuprof_verdict(session, control->clock);
 }
@@ -92,6 +93,9 @@ int npuprof_session_start(struct npuprof_session *session, struct npuprof_contro
 	npuprof_unlock(npu, flags);
 
 	err = npu->ops->open(session, control);
+	/* Kept from answering, for a while: nothing was started. One that went ends what was. */
+	if (!err && !control->clock && !READ_ONCE(npu->lost))
+		err = -EAGAIN;
 	if (err)
 		goto idle;
 	npuprof_timers_start(session);
@@ -186,6 +190,7 @@ static int npuprof_await_tasks(struct npuprof_session *session)
 static void npuprof_finish_stop(struct npuprof_session *session)
 {
 	struct npuprof_device *npu = session->npu;
+	bool answers = false;
 	unsigned long flags;
 
 	npuprof_timers_stop(session);
@@ -194,6 +199,7 @@ static void npuprof_finish_stop(struct npuprof_session *session)
 		npu->ops->publish(session, true);
 		npuprof_sampler_rest(session);
 		flags = npuprof_lock(npu);
+		answers = npu->ops->clock(session);
 		npuprof_emit_clock(session);
 		npuprof_unlock(npu, flags);
 		npu->ops->disarm(session);
@@ -205,6 +211,9 @@ static void npuprof_finish_stop(struct npuprof_session *session)
 
 	flags = npuprof_lock(npu);
 	session->clock_event_ns = NPC_TIME_NEVER;
+	/* Nobody will tell later that what was lost since it answered last has no count. */
+	if (!answers)
+		npuprof_end_epoch(session, NPUPROF_LOSS_RESET);
 	npuprof_close_gaps(session);
 	session->state = NPUPROF_SESSION_STOPPED;
 	npuprof_set_ring_states(session, NPUPROF_RING_STOPPED);

@@ -270,6 +270,7 @@ void npuprof_set_ring_states(struct npuprof_session *session, u32 state);
 void npuprof_close_gaps(struct npuprof_session *session);
 
 /* All sessions of a device. npuprof_device.mutex is held. */
+void npuprof_end_epoch(struct npuprof_session *session, enum npuprof_loss_cause cause);
 void npuprof_sessions_remove(struct npuprof_device *npu, bool present);
 void npuprof_sessions_pause(struct npuprof_device *npu);
 void npuprof_sessions_resume(struct npuprof_device *npu);

@@ -20,6 +20,21 @@ MACHINES = {
 }
 
 
+RUNNING = set()
+
+
+def end(process):
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def end_all():
+    """Ends every boot in progress, whichever thread waits for it."""
+    for process in list(RUNNING):
+        end(process)
+
+
 class Outcome:
     def __init__(self, ended, seconds, console):
         self.ended = ended        # None, or why the boot counts as failed
@@ -90,16 +105,15 @@ def boot(kernel, directory, tree, config, device, limit, files=None):
         errors.flush()
         process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=env,
                                    start_new_session=True)
+        RUNNING.add(process)
         try:
             process.wait(limit)
             hung = False
         except subprocess.TimeoutExpired:
             hung = True
         finally:
-            # Also when the lab itself is told to end.
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            end(process)
+            RUNNING.discard(process)
     seconds = time.monotonic() - begin
     with open(log, encoding="utf-8", errors="replace") as f:
         console = f.read()

@@ -11,6 +11,7 @@ Exit code: 0 all passed, 1 something failed, 77 nothing failed but whole configu
 """
 
 import argparse
+from concurrent import futures
 import os
 import re
 import shutil
@@ -102,6 +103,20 @@ def judge(name, group, outcome, directory):
     return tests
 
 
+def all_boots(at_a_time, run, boots):
+    """Tests of all boots; run(number, boot) returns those of one."""
+    tests = []
+    pool = futures.ThreadPoolExecutor(at_a_time)
+    try:
+        for of_one in pool.map(run, range(len(boots)), boots):
+            tests += of_one
+    finally:
+        # Also when the lab itself is told to end: no further boot begins, and those in progress end.
+        pool.shutdown(wait=False, cancel_futures=True)
+        boot.end_all()
+    return tests
+
+
 def run_boots(name, config, kernel, work, places, args):
     boots, chosen = select(config["boots"], args.filter, args.build)
     device = None
@@ -119,7 +134,8 @@ def run_boots(name, config, kernel, work, places, args):
                           "the kernel counts is looked at (tests/kernel/build-debug-kernel.sh builds one that warns)"))
     if any("udev" in group for group in boots):
         places["udev"] = udev.place(work)
-    for number, group in enumerate(boots):
+
+    def run(number, group):
         directory = os.path.join(work, name, f"boot{number}")
         shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(os.path.join(directory, "results"))
@@ -130,7 +146,9 @@ def run_boots(name, config, kernel, work, places, args):
         outcome = boot.boot(kernel, directory, TREE, config, device, config["limit"], files)
         if files:
             offline.unpack(outcome.console, os.path.join(directory, "results"))
-        tests += judge(name, group, outcome, directory)
+        return judge(name, group, outcome, directory)
+
+    tests += all_boots(config.get("side_by_side", 1), run, boots)
     kernel_tests = [t for t in tests if t.suite == "conformance"]
     if config.get("table") and kernel_tests and chosen is None:
         sim = table.on_host(name, args.build)
@@ -196,7 +214,7 @@ def main():
             parser.error(f"there is no configuration '{name}'; there are {', '.join([*CONFIGS, *BUILDS])}")
     if args.check:
         return 0
-    # So that a boot in progress ends with the lab.
+    # So that boots in progress end with the lab.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     os.makedirs(work, exist_ok=True)
     names = args.configs or DEFAULT

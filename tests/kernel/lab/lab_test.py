@@ -4,6 +4,7 @@
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -178,6 +179,33 @@ the backend has none
         with tempfile.TemporaryDirectory() as directory:
             tests = lab.judge("debian", [], boot.Outcome("it hung", 240, QUIET.split("[    9.0]")[0]), directory)
         self.assertEqual([(t.suite, t.result) for t in tests], [("conformance", FAILED)])
+
+
+class Boots(unittest.TestCase):
+    def test_told_to_end_the_lab_leaves_no_machine_behind(self):
+        script = """
+import signal, subprocess, sys, threading, time
+sys.path.insert(0, sys.argv[1])
+import boot, lab, results
+def machine(*_):
+    process = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    boot.RUNNING.add(process)
+    print(process.pid, flush=True)
+    process.wait()
+    boot.RUNNING.discard(process)
+    return []
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+lab.all_boots(2, machine, [["a"], ["b"], ["c"]])
+"""
+        with subprocess.Popen([sys.executable, "-B", "-c", script, os.path.dirname(os.path.abspath(__file__))],
+                              stdout=subprocess.PIPE, text=True) as running:
+            machines = [int(running.stdout.readline()) for _ in range(2)]
+            running.terminate()
+            self.assertEqual(running.wait(30), 1)
+            self.assertEqual(running.stdout.read(), "", "a third one began")
+        for pid in machines:
+            with self.assertRaises(ProcessLookupError):
+                os.kill(pid, 0)
 
 
 class Table(unittest.TestCase):

@@ -19,8 +19,14 @@ namespace {
 using namespace conformance;
 
 constexpr const char* kProbeAll = "/sys/bus/pci/drivers_autoprobe";
-// Not every allocation: binding makes hundreds, and the kernels that can fail them are slow.
-constexpr int kRounds = 15, kReloads = 6;
+// Not every allocation: binding makes hundreds, and the kernels that can fail them are slow. The first are of the driver
+// itself, most of the rest of names in sysfs, which the kernel can do without.
+int Further(int n) {
+  return n + 1 + n / 4;
+}
+constexpr int kReloads = 6;
+// How long a debug kernel puts off the last step of a device, until which memory is granted for it.
+constexpr int kPutOff = 5;
 
 // The calls of this thread alone, because faults are injected in it alone: binding by sysfs probes in the writer.
 struct BindFaults : Faults {
@@ -46,6 +52,7 @@ struct BindFaults : Faults {
       close(bind_);
       ASSERT_TRUE(WaitNode(0, true));
       ASSERT_TRUE(WaitNode(1, true));
+      sleep(kPutOff);
     }
     Faults::TearDown();
   }
@@ -83,16 +90,14 @@ struct BindFaults : Faults {
 
 TEST_F(BindFaults, InProbing) {
   Unbind();
-  const int all = Allocations([&] { return Bind(); });
-  Unbind();
   const int failures = Each([] {}, [&] { return Bind(); },
                             [&](int result) {
                               if (result != 0) return;
                               ASSERT_NO_FATAL_FAILURE(ExpectThere());
                               ASSERT_NO_FATAL_FAILURE(Unbind());
                             },
-                            1, std::max(1, all / kRounds));
-  EXPECT_GE(failures, kRounds / 2);
+                            1, Further);
+  EXPECT_GE(failures, 3);
   ASSERT_EQ(Bind(), 0);
   ASSERT_TRUE(WaitNode(0, true));
   ExpectUsable();
@@ -123,7 +128,8 @@ TEST_F(BindFaults, InMakingThePmu) {
     ASSERT_NO_FATAL_FAILURE(Unbind());
   };
   Each(
-      prepare, [&] { return Bind(); }, judge, others, std::max(1, (all - others) / kReloads));
+      prepare, [&] { return Bind(); }, judge, others,
+      [step = std::max(1, (all - others) / kReloads)](int n) { return n + step; });
   EXPECT_GT(missing, 0) << "no fault hit the PMU";
   EXPECT_GT(made, 0);
 }

@@ -130,10 +130,11 @@ void Faults::TearDown() {
 }
 
 int Faults::Each(const std::function<void()>& prepare, const std::function<int()>& call,
-                 const std::function<void(int result)>& judge, int first, int step) {
+                 const std::function<void(int result)>& judge, int first,
+                 const std::function<int(int n)>& next) {
   std::map<int, int> results;
   int failures = 0;
-  for (int n = first; n < 10'000; n += step) {
+  for (int n = first; n < 10'000; n = next(n)) {
     prepare();
     if (HasFatalFailure()) return 0;
     if (!injection_->Arm(n)) ADD_FAILURE() << "fail-nth cannot be written";

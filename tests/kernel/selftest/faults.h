@@ -57,10 +57,13 @@ struct Faults : testing::Test {
   /// to say ENOMEM, or one of @p errors_, or do without.
   /// @param prepare  comes before each time
   /// @param judge    sees what the call returned and what is left
-  /// @param first    allocation to fail, and of so many (@p step) one
+  /// @param first    the allocation to fail first
+  /// @param next     the one after allocation n
   /// @return how often it failed
-  int Each(const std::function<void()>& prepare, const std::function<int()>& call,
-           const std::function<void(int result)>& judge, int first = 1, int step = 1);
+  int Each(
+      const std::function<void()>& prepare, const std::function<int()>& call,
+      const std::function<void(int result)>& judge, int first = 1,
+      const std::function<int(int n)>& next = [](int n) { return n + 1; });
   /// How many allocations a call makes.
   int Allocations(const std::function<int()>& call);
 

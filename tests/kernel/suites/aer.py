@@ -5,10 +5,13 @@
 Needs an NPU below a root port, /dev/npuprof1.
 """
 
+import errno
 import os
 import re
 import struct
 import sys
+import time
+from concurrent import futures
 
 import npu
 from events import Trace
@@ -21,11 +24,28 @@ RESET = 5                               # NPUPROF_LOSS_RESET
 port = None
 
 
-def inject(status):
-    bus = re.fullmatch(r"0000:(..):(..)\.(.)", os.path.basename(pci(DEVICE)))
+def inject(status, where=None):
+    """An error of the NPU, or of whatever has the directory `where`."""
+    bus = re.fullmatch(r"0000:(..):(..)\.(.)", os.path.basename(where or pci(DEVICE)))
     where = [int(part, 16) for part in bus.groups()]
     with open("/dev/aer_inject", "wb", buffering=0) as f:
         f.write(struct.pack("<3Bx7I", *where, status, 0, 0, 0, 0, 0, 0))
+
+
+def cut_link():
+    """The NPU is not to be reached any more until the kernel resets what is below the port."""
+    status, _ = port.ask(npu.Port.FAULT, DEVICE, struct.pack("<IIQ", 4, 0, 1))
+    assert status == 0, status
+
+
+def report_cut():
+    """As a port does that lost its link; of the NPU itself nothing can be asked."""
+    inject(LINK, os.path.dirname(pci(DEVICE)))
+
+
+def fall_asleep():
+    npu.write(f"{pci(DEVICE)}/power/control", "auto")
+    wait_for(lambda: read(f"{pci(DEVICE)}/power/runtime_status").strip() == "suspended", "the device to sleep")
 
 
 def epoch():
@@ -61,8 +81,7 @@ def over(status, path):
 # Found by this test: the bus calls a device frozen until the very end, so one that was back was given up; and one that had
 # slept since the driver saved its configuration came back without its addresses.
 def test_a_fatal_error_ends_in_a_reset_and_the_session_goes_on():
-    npu.write(f"{pci(DEVICE)}/power/control", "auto")
-    wait_for(lambda: read(f"{pci(DEVICE)}/power/runtime_status").strip() == "suspended", "the device to sleep")
+    fall_asleep()
     for path in (npu.REGISTER_PATH, npu.DEVICE_PATH):
         entry, aborted = over(LINK, path)
         # The reset ended the long task, and nobody saw it end.
@@ -77,6 +96,59 @@ def test_an_error_that_is_not_fatal_pauses_and_counts_what_it_cuts_off():
         assert (entry[0], entry[1], entry[2][RESET]) == (41, 1, 1), entry
         assert aborted == 0
         npu.write(f"{pci(DEVICE)}/reset", "1")  # of the long task
+
+
+# Found by review: the kernel wakes devices before it tells them of an error, and what was saved then were all ones.
+def test_a_device_that_slept_when_its_link_failed_comes_back():
+    fall_asleep()
+    resets = epoch()
+    cut_link()
+    report_cut()
+    wait_for(lambda: epoch() == resets + 1, "the device to come back")
+    with Session(DEVICE) as session:
+        session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
+        session.start()
+        port.submit(DEVICE, npu.CUBE, cycles=2000, count=3)
+        port.wait(DEVICE)
+        session.stop(timeout_ns=10**10)
+        assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
+
+
+# Found by review: whoever read before the bus spoke took the device for gone, for good.
+def test_a_device_that_was_missing_before_the_bus_said_why_comes_back():
+    resets = epoch()
+    with Session(DEVICE) as session:
+        session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
+        session.start()
+        cut_link()
+        wait_for(lambda: npu.refused(session.freeze) == errno.ENODEV, "the device to be missed")
+        report_cut()
+        wait_for(lambda: epoch() == resets + 1, "the device to come back")
+        session.stats()
+        port.submit(DEVICE, npu.CUBE, cycles=2000, count=3)
+        port.wait(DEVICE)
+        session.stop(timeout_ns=10**10)
+        assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
+
+
+# Found by review: STOP, waiting for tasks, took a frozen device for one without tasks, and nobody told of the reset.
+def test_a_stop_that_waits_over_a_fatal_error_says_what_happened():
+    before = port.totals(DEVICE)["started"]
+    with Trace() as trace, Session(DEVICE) as session:
+        session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
+        session.start()
+        port.submit(DEVICE, npu.CUBE, cycles=9_000_000_000)
+        wait_for(lambda: port.totals(DEVICE)["started"] == before + 1, "the task to start")
+        with futures.ThreadPoolExecutor() as pool:
+            stopping = pool.submit(session.stop, 60 * 10**9)
+            wait_for(lambda: npu.refused(session.freeze) == errno.EBUSY, "the session to be stopping")
+            begin = time.monotonic()
+            inject(LINK)
+            stopping.result()
+        assert time.monotonic() - begin < 30, "it waited for a task that a reset had ended"
+        assert session.ring_entries()[1][0] == 1, session.ring_entries()
+    assert [e["cause"] for e in trace.of("epoch", device=DEVICE)] == ["reset"], trace.events
+    assert len(trace.of("stop", device=DEVICE)) == 1, trace.events
 
 
 if __name__ == "__main__":

@@ -146,6 +146,9 @@ class Session:
     def stop(self, timeout_ns=0):
         return self.ioctl(0xc3, self.CONTROL, 1 if timeout_ns else 0, timeout_ns, *[0] * 6)
 
+    def freeze(self):
+        return self.ioctl(0xc4, self.CONTROL, *[0] * 8)
+
     def stats(self):
         names = "interrupts reads writes records lost_records busy_ns tasks_started tasks_ended".split()
         return dict(zip(names, self.ioctl(0xc6, self.STATS, *[0] * 13)[2:]))

@@ -215,6 +215,28 @@ TEST(PortDevice, RefusesWindowsAndQueues) {
   EXPECT_EQ(npu.R32(REFNPU_QUEUE(0, REFNPU_QUEUE_CTRL)), REFNPU_QUEUE_ENABLE);
 }
 
+TEST(PortDevice, IsOutOfReachUntilTheLinkIsUpAgain) {
+  Machine machine;
+  machine.Hello();
+  Npu& npu = *machine.npus[0];
+  EXPECT_EQ(machine.Fault(0, NPUSIM_PORT_FAULT_LINK, 1), 0);
+  EXPECT_FALSE(port_device_on_bus(npu.device));
+  EXPECT_FALSE(port_device_gone(npu.device));
+  EXPECT_EQ(npu.R32(REFNPU_ID), 0xffffffffu);
+  npu.TraceIntoMemory(64);
+  machine.Submit(0, Cube(0), 0);
+  machine.Until(machine.now + 100'000);
+  EXPECT_EQ(npu.irqs[0], 0);
+  EXPECT_EQ(machine.Fault(0, NPUSIM_PORT_FAULT_LINK, 0), 0);
+  EXPECT_EQ(npu.R32(REFNPU_ID), REFNPU_ID_VALUE);
+  EXPECT_EQ(npu.R32(REFNPU_TRACE_WINDOW), 0u) << "what was written meanwhile went nowhere";
+
+  EXPECT_EQ(machine.Fault(0, NPUSIM_PORT_FAULT_LINK, 1), 0);
+  port_device_reset(npu.device);
+  EXPECT_TRUE(port_device_on_bus(npu.device));
+  EXPECT_EQ(npu.R32(REFNPU_ID), REFNPU_ID_VALUE);
+}
+
 TEST(PortDevice, UnknownFaultsAreRefused) {
   Machine machine;
   machine.Hello();

@@ -158,6 +158,8 @@ enum npusim_port_fault_kind {
 		1, /* value: so many interrupts of task FIFOs (vector 0) are swallowed */
 	NPUSIM_PORT_FAULT_HOLD_IRQ, /* value 1: interrupts are held back; 0: held ones are delivered, once each */
 	NPUSIM_PORT_FAULT_REFUSE, /* value 1: windows do not open, queues report an error; 0: all is well again */
+	/* value 1: the link is down: reads give all ones, writes, interrupts and DMA go nowhere. 0, or a reset of the bus: up */
+	NPUSIM_PORT_FAULT_LINK,
 	NPUSIM_PORT_FAULT_KINDS
 };
 

@@ -10,7 +10,7 @@
 
 static bool reachable(const struct port_device *d)
 {
-	return !d->gone && !d->asleep;
+	return !d->gone && !d->asleep && !d->link_down;
 }
 
 /* --- Calls of the model --- */
@@ -100,7 +100,7 @@ static int power_up(struct port_device *d)
 		return -EINVAL;
 	npusim_model_destroy(d->model);
 	d->model = model;
-	d->gone = d->asleep = d->hold_irq = d->refuse = false;
+	d->gone = d->asleep = d->hold_irq = d->refuse = d->link_down = false;
 	d->drop_irq = d->held = 0;
 	d->stats = (struct npusim_port_stats){ 0 };
 	return 0;
@@ -159,7 +159,7 @@ void port_device_reset(struct port_device *d)
 	if (d->config.origin_ns == d->engine->ops->now(d->engine->ctx))
 		return;
 	port_engine_run(d->engine);
-	d->asleep = false;
+	d->asleep = d->link_down = false;
 	d->held = 0;
 	d->stats.resets++;
 	npusim_model_reset(d->model);
@@ -196,6 +196,11 @@ void port_device_remove(struct port_device *d)
 bool port_device_gone(const struct port_device *d)
 {
 	return d->gone;
+}
+
+bool port_device_on_bus(const struct port_device *d)
+{
+	return !d->gone && !d->link_down;
 }
 
 int device_insert(struct port_device *d)
@@ -291,6 +296,9 @@ int device_fault(struct port_device *d, uint32_t kind, uint64_t value)
 		return 0;
 	case NPUSIM_PORT_FAULT_REFUSE:
 		d->refuse = value;
+		return 0;
+	case NPUSIM_PORT_FAULT_LINK:
+		d->link_down = value;
 		return 0;
 	}
 	return -EINVAL;

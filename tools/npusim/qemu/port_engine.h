@@ -92,6 +92,8 @@ void port_device_sleep(struct port_device *d, bool asleep);
 /* Surprise removal. */
 void port_device_remove(struct port_device *d);
 bool port_device_gone(const struct port_device *d);
+/* Whether configuration space answers: not gone, and the link is up. */
+bool port_device_on_bus(const struct port_device *d);
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,7 @@ struct port_device {
 	bool hold_irq;
 	uint32_t held; /* vectors */
 	bool refuse;
+	bool link_down;
 	struct npusim_port_stats stats; /* the header is unused */
 };
 

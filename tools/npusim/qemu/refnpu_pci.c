@@ -195,7 +195,7 @@ static void power_changed(RefNpu *s, unsigned int before)
 
 static uint32_t config_read(PCIDevice *pci, uint32_t address, int len)
 {
-	if (port_device_gone(REFNPU(pci)->device))
+	if (!port_device_on_bus(REFNPU(pci)->device))
 		return UINT32_MAX >> (32 - 8 * len);
 	return pci_default_read_config(pci, address, len);
 }
@@ -205,7 +205,7 @@ static void config_write(PCIDevice *pci, uint32_t address, uint32_t value, int l
 	RefNpu *s = REFNPU(pci);
 	const unsigned int before = power_state(s);
 
-	if (port_device_gone(s->device))
+	if (!port_device_on_bus(s->device))
 		return;
 	pci_default_write_config(pci, address, value, len);
 	pcie_cap_flr_write_config(pci, address, value, len);
