@@ -27,6 +27,7 @@ namespace {
 
 constexpr size_t kMostPathBytes = 4095;
 constexpr size_t kMostSettingBytes = 256;
+constexpr size_t kKeptPaths = 8;  // callers may still look at what an earlier call returned
 
 template <std::mutex& (*Get)()>
 constexpr fork_locks::Lock LockOf() {
@@ -237,6 +238,7 @@ Session::Request Manager::RequestFor(const Wanted& wanted, const std::string& ou
       // Components may ask for the path as soon as they are told to start.
       std::lock_guard<std::mutex> lock(facts_mutex_);
       paths_.push_back(session.path());
+      if (paths_.size() > kKeptPaths) paths_.pop_front();
     }
     const ControlLock::Calling calling(control_);
     return components_.Start(CommandFor(session));

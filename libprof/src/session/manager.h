@@ -76,7 +76,7 @@ class Manager {
     std::string directory;  ///< of the running or last session
   };
   Result CollectFacts(Facts* facts);
-  /// Directory of the running or last session, "" before the first; valid for ever.
+  /// Directory of the running or last session, "" before the first; valid until eight more have begun.
   const char* LastPath() const;
   Mode mode() const;
 

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interface from many threads at once, and many times over: nothing breaks, nothing is lost, nothing is left behind.
+#include <dirent.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "device_fixture.h"
+#include "warmup.h"
+
+namespace npuprof {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// Entries of a directory of /proc/self.
+size_t Entries(const char* path) {
+  size_t count = 0;
+  DIR* directory = opendir(path);
+  while (directory && readdir(directory)) ++count;
+  if (directory) closedir(directory);
+  return count;
+}
+
+size_t Mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return static_cast<size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
+}
+
+/// What a process holds. The heap is what the program asked for and did not give back.
+struct Held {
+  size_t descriptors = Entries("/proc/self/fd"), threads = Entries("/proc/self/task"), mappings = Mappings();
+  size_t heap = mallinfo2().uordblks + mallinfo2().hblkhd;
+};
+
+class Stress : public DeviceSession {
+ protected:
+  void SetUp() override {
+    DeviceSession::SetUp();
+    ASSERT_EQ(aclprofFinalize(), 0);
+    // A start that initialises by itself writes to the working directory.
+    before_ = std::filesystem::current_path();
+    // How long a disk takes to keep a file is not the subject here.
+    char name[] = "/dev/shm/npuprof_stress_XXXXXX";
+    if (mkdtemp(name) != nullptr) {
+      std::filesystem::remove_all(directory_);
+      directory_ = name;
+    }
+    std::filesystem::current_path(directory_);
+  }
+  void TearDown() override {
+    std::filesystem::current_path(before_);
+    DeviceSession::TearDown();
+  }
+  void RemoveDirectories() const {
+    for (const auto& prof : ProfDirectories()) std::filesystem::remove_all(prof);
+  }
+  std::filesystem::path before_;
+};
+
+int32_t Callback(uint32_t, void*, uint32_t) {
+  return MsprofSysCycleTime() == 0;
+}
+
+// One thread's share of random calls. Most are refused, because somebody else changed the state; that is the point.
+class Caller {
+ public:
+  Caller(unsigned seed, std::string output) : random_(seed), output_(std::move(output)) {}
+  ~Caller() {
+    while (!configs_.empty()) Destroy();
+    while (!stamps_.empty()) DropStamp();
+  }
+
+  void Once() {
+    switch (random_() % 24) {
+      case 0:
+        aclprofInit(output_.c_str(), output_.size());
+        break;
+      case 1:
+        if (random_() % 4 == 0) aclprofFinalize();
+        break;
+      case 2:
+      case 3:
+        Create();
+        break;
+      case 4:
+        Destroy();
+        break;
+      case 5:
+        aclprofStart(Config());
+        break;
+      case 6:
+        aclprofStop(Config());
+        break;
+      case 7:
+        aclprofWarmup(Config());
+        break;
+      case 8:
+        Set();
+        break;
+      case 9:
+        MsprofNotifySetDevice(0, random_() % 2, random_() % 3 != 0);
+        break;
+      case 10:
+        MsprofRegisterCallback(random_() % 64, Callback);
+        break;
+      case 11:
+        MsprofSetDeviceIdByGeModelIdx(random_() % 8, random_() % 2);
+        MsprofUnsetDeviceIdByGeModelIdx(random_() % 8, random_() % 2);
+        break;
+      case 12:
+        static_cast<void>(std::string(MsprofGetPath()).size());
+        static_cast<void>(std::string(npuprofLastMessage()).size());
+        break;
+      case 13:
+        Launch();
+        break;
+      case 14:
+        Stamp();
+        break;
+      case 15:
+        DropStamp();
+        break;
+      case 16:
+        Range();
+        break;
+      default:
+        Report();
+    }
+  }
+
+ private:
+  aclprofConfig* Config() {
+    return configs_.empty() || random_() % 8 == 0 ? nullptr : configs_[random_() % configs_.size()];
+  }
+  void Create() {
+    const auto first = static_cast<uint32_t>(random_() % 2);
+    uint32_t devices[] = {first, 1 - first};
+    constexpr uint64_t kChoices[] = {kTypes, kTypes | ACL_PROF_MSPROFTX, ACL_PROF_MSPROFTX,
+                                     ACL_PROF_TASK_TIME_L0};
+    aclprofConfig* made = aclprofCreateConfig(devices, random_() % 3, ACL_AICORE_PIPE_UTILIZATION, nullptr,
+                                              kChoices[random_() % 4]);
+    if (made) configs_.push_back(made);
+    if (configs_.size() > 4) Destroy();
+  }
+  void Destroy() {
+    if (configs_.empty()) return;
+    EXPECT_EQ(aclprofDestroyConfig(configs_.back()), 0);
+    configs_.pop_back();
+  }
+  void Set() {
+    constexpr std::pair<int, const char*> kSettings[] = {{ACL_PROF_HOST_SYS, "cpu,mem"},
+                                                         {ACL_PROF_SYS_HARDWARE_MEM_FREQ, "100"},
+                                                         {ACL_PROF_STORAGE_LIMIT, "200MB"},
+                                                         {ACL_PROF_LLC_MODE, "wrong"}};
+    const auto& [type, text] = kSettings[random_() % 4];
+    aclprofSetConfig(static_cast<aclprofConfigType>(type), text, strlen(text));
+  }
+  void Launch() {
+    npusim_task task = {};
+    task.stream = static_cast<uint16_t>(1 + random_() % 8);
+    task.kind = NPUSIM_TASK_CUBE;
+    task.block_dim = 2;
+    task.cycles = 1000;
+    npusim::Host::Get().Submit(random_() % 2, task);
+  }
+  void Stamp() {
+    void* stamp = aclprofCreateStamp();
+    if (!stamp) return;
+    EXPECT_EQ(aclprofSetStampTraceMessage(stamp, "random", 6), 0);
+    aclprofMark(stamp);
+    stamps_.push_back(stamp);
+    if (stamps_.size() > 4) DropStamp();
+  }
+  void DropStamp() {
+    if (stamps_.empty()) return;
+    aclprofDestroyStamp(stamps_.back());
+    stamps_.pop_back();
+  }
+  void Range() {
+    if (stamps_.empty()) return;
+    uint32_t range = 0;
+    EXPECT_EQ(aclprofRangeStart(stamps_.back(), &range), 0);
+    EXPECT_EQ(aclprofPush(stamps_.back()), 0);
+    EXPECT_EQ(aclprofPop(), 0);
+    EXPECT_EQ(aclprofRangeStop(range), 0);
+  }
+  void Report() {
+    MsprofApi api = {};
+    api.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
+    api.level = MSPROF_REPORT_ACL_LEVEL;
+    api.type = MSPROF_REPORT_ACL_RUNTIME_BASE_TYPE;
+    api.beginTime = MsprofSysCycleTime();
+    api.endTime = api.beginTime + 1;
+    const std::string name = "name" + std::to_string(random_() % 100);
+    api.itemId = MsprofGetHashId(name.data(), name.size());
+    for (int i = 0; i < 20; ++i) MsprofReportApi(1, &api);
+    MsprofAdditionalInfo info = {};
+    info.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
+    info.level = MSPROF_REPORT_NODE_LEVEL;
+    info.type = MSPROF_REPORT_NODE_TENSOR_INFO_TYPE;
+    MsprofReportAdditionalInfo(0, &info, sizeof(info));
+    MsprofReportBatchAdditionalInfo(1, &info, sizeof(info));
+    if (random_() % 16 == 0) MsprofRegTypeInfo(MSPROF_REPORT_NODE_LEVEL, 1, "tensor_info");
+  }
+
+  std::minstd_rand random_;
+  const std::string output_;
+  std::vector<aclprofConfig*> configs_;
+  std::vector<void*> stamps_;
+};
+
+TEST_F(Stress, RandomCallsOfSixteenThreads) {
+  constexpr unsigned kThreads = 16;
+  const char* text = getenv("NPUPROF_STRESS_SECONDS");
+  const std::chrono::seconds duration(text ? atoi(text) : 3);
+  const unsigned seed = std::random_device{}();
+  std::printf("%lld s, seed %u\n", static_cast<long long>(duration.count()), seed);
+  const auto end = std::chrono::steady_clock::now() + duration;
+  std::atomic<uint64_t> calls{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      Caller caller(seed + t, directory_.string());
+      uint64_t made = 0;
+      for (; std::chrono::steady_clock::now() < end; ++made) caller.Once();
+      calls += made;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(aclprofFinalize(), 0) << Message();
+  const auto found = ProfDirectories();
+  std::printf("%llu calls, %zu windows\n", static_cast<unsigned long long>(calls), found.size());
+  EXPECT_GT(calls, kThreads * 10u);
+  EXPECT_GT(found.size(), 0u);
+  for (const auto& prof : found) {
+    const auto manifest = Manifest(prof);
+    EXPECT_EQ(manifest["complete"], true) << prof << manifest["messages"];
+    EXPECT_EQ(Data(prof, "host/data/aging.api_event.data").size(),
+              Kept(manifest, "api_event") * sizeof(MsprofApi));
+  }
+  // And the process is as good as new.
+  ASSERT_EQ(Init((directory_ / "after").string()), 0) << Message();
+  ASSERT_EQ(MsprofNotifySetDevice(0, 0, true), 0);
+  npusim::Host::Get().WaitIdle(0, 20'000'000'000);
+  aclprofConfig* config = Config({0}, kTypes);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  Run(0, 100);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  const auto prof = ProfDirectories(directory_ / "after").at(0);
+  EXPECT_EQ(Manifest(prof)["devices"][0]["tasks"]["started"], 100);
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Stress, AThousandCyclesLeaveNothingBehind) {
+  constexpr int kCycles = kSanitized ? 200 : 1000, kSettled = 10;
+  Held settled, hundredth;
+  for (int cycle = 1; cycle <= kCycles; ++cycle) {
+    ASSERT_EQ(Init(), 0) << Message();
+    ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "cpu,mem"), 0);
+    aclprofConfig* config = Config({0}, kTypes | ACL_PROF_MSPROFTX);
+    ASSERT_NE(config, nullptr);
+    if (cycle % 2) {
+      ASSERT_EQ(aclprofWarmup(config), 0) << Message();
+    }
+    ASSERT_EQ(aclprofStart(config), 0) << Message();
+    Run(0, 5);
+    void* stamp = aclprofCreateStamp();
+    EXPECT_EQ(aclprofMark(stamp), 0);
+    aclprofDestroyStamp(stamp);
+    const MsprofApi call = Call(1);
+    EXPECT_EQ(MsprofReportApi(1, &call), 0);
+    if (cycle % 3) {
+      ASSERT_EQ(aclprofStop(config), 0) << Message();
+    }
+    ASSERT_EQ(aclprofFinalize(), 0) << Message();
+    ASSERT_EQ(aclprofDestroyConfig(config), 0);
+    if (cycle == kSettled || cycle == kCycles) {
+      const auto last = ProfDirectories().back();
+      EXPECT_EQ(Manifest(last)["devices"][0]["tasks"]["started"], 5);
+      EXPECT_EQ(Kept(Manifest(last), "msproftx"), 1u);
+    }
+    RemoveDirectories();
+    if (cycle == kSettled) settled = Held();
+    if (cycle == 100) hundredth = Held();
+  }
+  const Held now;
+  EXPECT_EQ(now.descriptors, settled.descriptors);
+  EXPECT_EQ(now.threads, settled.threads);
+  if (kSanitized) return;  // its own memory is in the two below
+  EXPECT_LE(now.mappings, settled.mappings);
+  // Lists that keep their room grow a few times more; what each cycle left would add up, 900 times.
+  EXPECT_LE(now.heap, settled.heap + 16384);
+  EXPECT_LE(now.heap, hundredth.heap + 2048);
+}
+
+TEST_F(Stress, AHundredThousandThreadsWithAMarkEachLoseNothing) {
+  constexpr unsigned kThreads = kSanitized ? 10'000 : 100'000, kAtOnce = 8;
+  mallopt(M_ARENA_MAX, 1);  // how many there are depends on which threads meet
+  ASSERT_EQ(Init(), 0);
+  aclprofConfig* config = Config({}, ACL_PROF_MSPROFTX);
+  const auto window = [&](unsigned threads) {
+    ASSERT_EQ(aclprofStart(config), 0) << Message();
+    std::atomic<unsigned> failed{0};
+    for (unsigned done = 0; done < threads; done += kAtOnce) {
+      std::thread batch[kAtOnce];
+      for (auto& thread : batch) {
+        thread = std::thread([&] {
+          void* stamp = aclprofCreateStamp();
+          failed += aclprofSetStampTraceMessage(stamp, "once", 4) != 0 || aclprofMark(stamp) != 0;
+          aclprofDestroyStamp(stamp);
+        });
+      }
+      for (auto& thread : batch) thread.join();
+    }
+    ASSERT_EQ(aclprofStop(config), 0) << Message();
+    const auto manifest = Manifest(ProfDirectories().back());
+    EXPECT_EQ(failed, 0u);
+    EXPECT_EQ(Kept(manifest, "msproftx"), threads);
+    EXPECT_EQ(Lost(manifest, "msproftx"), 0u);
+    // The kernel gives numbers of threads again, so there may be fewer of them than threads.
+    EXPECT_GE(manifest["host"]["threads"], kAtOnce);
+    EXPECT_LE(manifest["host"]["threads"], threads);
+  };
+  window(100 * kAtOnce);
+  const Held before;
+  window(kThreads);
+  const Held after;
+  EXPECT_EQ(after.descriptors, before.descriptors);
+  EXPECT_EQ(after.threads, before.threads);
+  if (!kSanitized) {
+    EXPECT_LE(after.mappings, before.mappings + 12)
+        << "the C library keeps a few stacks for the next threads";
+    EXPECT_LE(after.heap, before.heap + 65536);
+  }
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+}  // namespace
+}  // namespace npuprof
