@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "device_fixture.h"
-#include "warmup.h"
+#include "npuprof/acl_prof_loaded.h"
 
 namespace npuprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "fixture.h"
-#include "warmup.h"
+#include "npuprof/acl_prof_loaded.h"
 
 namespace {
 bool g_is_child = false;

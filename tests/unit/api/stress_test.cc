@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "device_fixture.h"
-#include "warmup.h"
+#include "npuprof/acl_prof_loaded.h"
 
 namespace npuprof {
 namespace {
