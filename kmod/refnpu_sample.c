@@ -29,6 +29,10 @@ u32 refnpu_unit_of(u32 channel)
 		return REFNPU_UNIT_LINK;
 	case NPUPROF_CHANNEL_PCIE:
 		return REFNPU_UNIT_PCIE;
+	case NPUPROF_CHANNEL_FLOWS:
+		return REFNPU_UNIT_FLOWS;
+	case NPUPROF_CHANNEL_ACCELERATORS:
+		return REFNPU_UNIT_ACC;
 	default:
 		return REFNPU_UNIT_DVPP;
 	}

@@ -86,7 +86,7 @@
 #include <linux/types.h>
 
 #define NPUPROF_ABI_MAJOR 0
-#define NPUPROF_ABI_MINOR 3
+#define NPUPROF_ABI_MINOR 4
 
 #define NPUPROF_MAX_COUNTERS	8	/* programmable counters per core */
 #define NPUPROF_MAX_RINGS	512	/* per session, the event ring included */
@@ -127,6 +127,8 @@ enum npuprof_core_kind {
  * @NPUPROF_CHANNEL_LINK: struct npuprof_rec_bandwidth of the link between chips, every period
  * @NPUPROF_CHANNEL_PCIE: the same of the link to the host
  * @NPUPROF_CHANNEL_SOC_PMU: struct npuprof_rec_soc_pmu, L2 events of one task on cores
+ * @NPUPROF_CHANNEL_FLOWS: struct npuprof_rec_bandwidth of the main memory by who uses it, every period
+ * @NPUPROF_CHANNEL_ACCELERATORS: the same of the copy engines
  * @NPUPROF_CHANNEL_COUNT: number of channels known to this header
  */
 enum npuprof_channel {
@@ -145,6 +147,8 @@ enum npuprof_channel {
 	NPUPROF_CHANNEL_LINK = 12,
 	NPUPROF_CHANNEL_PCIE = 13,
 	NPUPROF_CHANNEL_SOC_PMU = 14,
+	NPUPROF_CHANNEL_FLOWS = 15,
+	NPUPROF_CHANNEL_ACCELERATORS = 16,
 	NPUPROF_CHANNEL_COUNT
 };
 

@@ -231,8 +231,11 @@ struct npuprof_rec_core_sample {
  * @clock: device clock
  * @value: bytes, requests or frames since the previous sample, by channel and event
  * @event: HBM: 0 read, 1 write; LLC: 0 to 7; NIC, LINK, PCIE: 0 receive, 1 transmit bytes; L2: 0 hit, 1 miss;
- *	DVPP: 0 busy microseconds, 1 frames
- * @unit: HBM channel, LLC slice, network port or engine
+ *	DVPP: 0 busy microseconds, 1 frames; FLOWS: 0 read, 1 written bytes of main memory; ACCELERATORS: as FLOWS
+ *	of even units, of odd ones microseconds of transfers that 0 read, 1 wrote main memory, of transfers that
+ *	overlap the sum
+ * @unit: HBM channel, LLC slice, network port or engine; FLOWS: NPUPROF_FLOW_*; ACCELERATORS: twice
+ *	NPUPROF_ACC_*, and one more for its times
  * @reserved: zero
  */
 struct npuprof_rec_bandwidth {
@@ -242,6 +245,21 @@ struct npuprof_rec_bandwidth {
 	__u32 unit;
 	__u64 reserved;
 };
+
+/* Who uses the main memory. */
+#define NPUPROF_FLOW_CORES	0
+#define NPUPROF_FLOW_COPIES	1	/* within the device */
+#define NPUPROF_FLOW_HOST	2
+#define NPUPROF_FLOW_PEERS	3	/* other chips */
+#define NPUPROF_FLOW_NETWORK	4
+#define NPUPROF_FLOWS		5
+
+/* What moves data without a core. */
+#define NPUPROF_ACC_COPIES	0	/* within the device */
+#define NPUPROF_ACC_HOST	1
+#define NPUPROF_ACC_PEERS	2
+#define NPUPROF_ACC_NETWORK	3
+#define NPUPROF_ACCELERATORS	4
 
 /**
  * struct npuprof_rec_aicpu - one task on an AI CPU

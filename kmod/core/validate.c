@@ -37,6 +37,9 @@ static const struct channel channels[NPUPROF_CHANNEL_COUNT] = {
 	[NPUPROF_CHANNEL_LINK] = {sizeof(struct npuprof_rec_bandwidth), false, true, false, 0},
 	[NPUPROF_CHANNEL_PCIE] = {sizeof(struct npuprof_rec_bandwidth), false, true, false, 0},
 	[NPUPROF_CHANNEL_SOC_PMU] = {sizeof(struct npuprof_rec_soc_pmu), false, false, false, 0},
+	[NPUPROF_CHANNEL_FLOWS] = {sizeof(struct npuprof_rec_bandwidth), false, true, false, 0},
+	[NPUPROF_CHANNEL_ACCELERATORS] = {sizeof(struct npuprof_rec_bandwidth), false, true, false,
+					  0},
 };
 
 /* Requests in the order of their numbers, from NPUPROF_IOC_QUERY. */

@@ -160,9 +160,9 @@ TEST_P(Units, L2LinesOfTasksAreThoseOfTheModel) {
 TEST_P(Units, EveryUnitDelivers) {
   Profiler profiler;
   std::vector<int> rings;
-  for (uint32_t channel :
-       {NPUPROF_CHANNEL_HBM, NPUPROF_CHANNEL_LLC, NPUPROF_CHANNEL_NIC, NPUPROF_CHANNEL_DVPP,
-        NPUPROF_CHANNEL_L2, NPUPROF_CHANNEL_LINK, NPUPROF_CHANNEL_PCIE})
+  for (uint32_t channel : {NPUPROF_CHANNEL_HBM, NPUPROF_CHANNEL_LLC, NPUPROF_CHANNEL_NIC,
+                           NPUPROF_CHANNEL_DVPP, NPUPROF_CHANNEL_L2, NPUPROF_CHANNEL_LINK,
+                           NPUPROF_CHANNEL_PCIE, NPUPROF_CHANNEL_FLOWS, NPUPROF_CHANNEL_ACCELERATORS})
     rings.push_back(profiler.Add(UnitRing(channel, 20 * kMs, 1u << 12, path())));
   profiler.Start();
   SleepMs(200);

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from harness import (ACL_API, AICORE_SHAPE, AICPU, API_STATS, DRAIN_PATHS, GE_API_L0, GE_API_L1, HCCL, L2CACHE, METRICS,
                      MSPROFTX, OP_ATTR, RUNTIME_API, TASK_MEMORY, TASK_TIME, TASK_TIME_L0, TASK_TIME_L2, TASK_TIME_L3,
-                     TRAINING_TRACE, ClientTest, rows)
+                     MODELS, SOURCE, TRAINING_TRACE, ClientTest, rows)
 
 NAMES = {"unaging.additional.hash_dic", "unaging.additional.type_info_dic"}
 CALLS = {"aging.api_event.data"}
@@ -67,6 +67,158 @@ class DataTypes(ClientTest):
                 self.assertEqual(levels, {r["Level"] for r in rows(profile.export()["output"], "api_statistic")})
 
 
+class Page(ClientTest):
+    """docs/data-types.md tells the truth."""
+
+    # Other work than this: see the tests that the page names.
+    ELSEWHERE = {"HCCL_TRACE": {"hccl_op_info", "hccl_info"}, "MSPROFTX": {"msproftx", "ts_track"}}
+    BITS = {"ACL_API": ACL_API, "TASK_TIME_L0": TASK_TIME_L0, "TASK_TIME": TASK_TIME, "TASK_TIME_L2": TASK_TIME_L2,
+            "TASK_TIME_L3": TASK_TIME_L3, "OP_ATTR": OP_ATTR, "AICORE_METRICS": METRICS, "AICPU": AICPU, "L2CACHE": L2CACHE,
+            "HCCL_TRACE": HCCL, "TRAINING_TRACE": TRAINING_TRACE, "MSPROFTX": MSPROFTX, "RUNTIME_API": RUNTIME_API,
+            "GE_API_L0": GE_API_L0, "GE_API_L1": GE_API_L1, "TASK_MEMORY": TASK_MEMORY,
+            "AICORE_SHAPE": AICORE_SHAPE | TASK_TIME_L0, "API_STATS": API_STATS}
+    SETTINGS = {"SYS_HARDWARE_MEM_FREQ": ["3:100"], "LLC_MODE": ["3:100", "4:write"], "SYS_IO_FREQ": ["5:100"],
+                "SYS_INTERCONNECTION_FREQ": ["6:50"], "DVPP_FREQ": ["7:100"], "HOST_SYS": ["8:cpu,mem,disk,network"],
+                "HOST_SYS_USAGE": ["9:cpu,mem"], "HOST_SYS_USAGE_FREQ": ["10:50"], "SYS_MEM_SERVICEFLOW": ["12:host"],
+                "STORAGE_LIMIT": ["1:200MB"], "PATH": []}
+
+    def table(self, section):
+        """Name of a row -> set of files."""
+        with open(os.path.join(SOURCE, "docs", "data-types.md"), encoding="utf-8") as f:
+            lines = f.read().split(f"## {section}\n")[1].split("\n## ")[0].splitlines()
+        found, name = {}, None
+        for cells in (re.split(r" *\| *", line.strip("|")) for line in lines if line.startswith("|")):
+            if first := re.fullmatch(r"`(\w+)`", cells[0].strip()):
+                name = first[1]
+            elif cells[0].strip():
+                continue  # heading, or not by a bit alone
+            files = set(re.findall(r"`(\w+)`", cells[2]))
+            for other in re.findall(r"those of `(\w+)`", cells[2]):
+                files = files - {other} | found[other]
+            found[name] = found.get(name, set()) | files
+        return found
+
+    def names(self, directory):
+        profile = self.profile_in(directory)
+        found = set()
+        for part in ("host", "device_0"):
+            found |= kept(os.path.join(profile.path, part)) if os.path.exists(os.path.join(profile.path, part)) else set()
+        return {re.sub(r"^(un)?aging\.(compact\.|additional\.)?|\.data$", "", name) for name in found - NAMES}
+
+    def test_the_page_names_the_files_of_each_data_type(self):
+        told = self.table("Data types")
+        self.assertEqual(set(self.BITS), set(told))
+        for name, types in self.BITS.items():
+            with self.subTest(name):
+                if name in self.ELSEWHERE:
+                    self.assertEqual(self.ELSEWHERE[name], told[name])
+                    continue
+                found = set()
+                for i, work in enumerate((*("model=" + os.path.join(MODELS, m) for m in ("bert_base_s128.json", "gpt2_decode.json")),
+                                          "kind=mix")):
+                    directory = self.fresh(f"{name}{i}")
+                    self.workload(directory, "tasks=2", "units=1", f"types={types:#x}", work)
+                    found |= self.names(directory)
+                directory = self.fresh(name + "attributes")
+                self.run_client("attributes", directory, f"{types:#x}")
+                self.assertEqual(told[name], found | self.names(directory))
+
+    def test_the_page_names_the_files_of_each_setting(self):
+        told = self.table("Settings")
+        self.assertEqual(set(self.SETTINGS), set(told))
+
+        def files(name, settings):
+            directory = self.fresh(name)
+            self.workload(directory, "tasks=2", "units=2", "devices=2", f"types={TASK_TIME_L0:#x}",
+                          *(f"set={s}" for s in settings), NPUPROF_CONTAINER="no")
+            return self.names(directory)
+
+        without = files("without", [])
+        memory = files("memory", ["3:100"])
+        for name, settings in self.SETTINGS.items():
+            with self.subTest(name):
+                found = files(name, settings)
+                self.assertLessEqual(without, found)
+                # The direction of the cache has no file of its own.
+                self.assertEqual(told[name], found - without if name != "LLC_MODE" else {"llc"} & found)
+                self.assertTrue(name != "LLC_MODE" or found == memory)
+
+
+class CounterGroups(ClientTest):
+    """Counters of tasks, and of time: the same events, and the same sums."""
+
+    PIPE = "0x8,0xa,0x9,0xb,0xc,0xd,0x54,0x55"
+    # Group -> events of cube cores, of vector cores.
+    EVENTS = {
+        0: ("0x49,0x4a,0x4b,0x4c,0x4d,0x4e,0x4f",) * 2,
+        1: ("0x416,0x417,0x9,0x302,0xc,0x303,0x54,0x55", PIPE),
+        2: ("0x15,0x16,0x31,0x32,0xf,0x10,0x12,0x13",) * 2,
+        3: ("0x1b,0x1c,0x21,0x22,0x27,0x28,0x29,0x2a",) * 2,
+        4: ("0x64,0x65,0x66",) * 2,
+        5: ("0x10,0x13,0x37,0x38,0x3d,0x3e,0x43,0x44",) * 2,
+        6: ("0x500,0x502,0x504,0x506,0x508,0x50a",) * 2,
+        8: ("0x32,0x3d,0x3e,0x206,0x20c,0x50c,0x50d,0x50e",) * 2,
+    }
+
+    def sums_of_tasks(self, profile, kind):
+        total = [0] * 9
+        for path in glob.glob(os.path.join(profile.path, "device_0/data/ffts_profile.data.0.slice_*[0-9]")):
+            with open(path, "rb") as f:
+                for ffts, cycles, *counters in struct.iter_unpack("<20xH10xQ8x8Q16x", f.read()):
+                    self.assertEqual(("aic", "aiv").index(kind), ffts >> 13)
+                    total = [a + b for a, b in zip(total, [cycles, *counters])]
+        return total
+
+    def assert_events(self, profile, group, mode):
+        sample = profile.metadata("device_0/sample.json")
+        self.assertEqual((*self.EVENTS[group], mode, mode),
+                         tuple(sample[k] for k in ("ai_core_profiling_events", "aiv_profiling_events",
+                                                   "ai_core_profiling_mode", "aiv_profiling_mode")))
+
+    def test_each_group_by_task_and_by_time(self):
+        for group, kind in itertools.product(self.EVENTS, ("aic", "aiv")):
+            with self.subTest(group=group, kind=kind):
+                work = ("tasks=20", "blocks=30", "cycles=900000", f"kind={kind}", f"metrics={group}", f"types={METRICS:#x}")
+                by_task = self.workload(self.fresh(f"task{group}{kind}"), *work)[1]
+                self.assert_readable(by_task)
+                self.assert_events(by_task, group, "task-based")
+                model, by_time = self.workload(self.fresh(f"time{group}{kind}"), *work, NPUPROF_CORE_SAMPLE_HZ=100)
+                counts = self.assert_readable(by_time)["devices"]["0"]
+                self.assert_ring_sums(by_time)
+                self.assertEqual(0, by_time.lost())
+                self.assert_events(by_time, group, "sample-based")
+                self.assertEqual({"ffts_profile"}, kept(os.path.join(by_time.path, "device_0")))
+                self.assertEqual(sum(r["records"] for r in by_time.rings("core_sample")), counts["core_samples"])
+                self.assertEqual((0, 72), (counts["core_samples"] % 72, len(by_time.rings("core_sample"))))
+                other = "aiv" if kind == "aic" else "aic"
+                self.assertEqual((model[0][kind + "_cycles"], 0),
+                                 (counts[kind + "_sampled_cycles"], counts.get(other + "_sampled_cycles", 0)))
+                expected = self.sums_of_tasks(by_task, kind)
+                self.assertEqual(expected, [counts[kind + "_sampled_cycles"],
+                                            *(counts.get(f"{kind}_sampled_{i}", 0) for i in range(8))])
+
+    def test_samples_are_taken_while_tasks_are_told_and_the_export_says_what_it_leaves_out(self):
+        model, profile = self.workload(self.fresh("both"), "tasks=50", "cycles=1800000", f"types={METRICS | TASK_TIME:#x}",
+                                       NPUPROF_CORE_SAMPLE_HZ=50)
+        counts = self.assert_readable(profile)["devices"]["0"]
+        self.assertEqual((model[0]["submitted"], model[0]["aic_cycles"]), (counts["starts"], counts["aic_sampled_cycles"]))
+        for ring in profile.rings("core_sample"):
+            self.assertEqual(20_000_000, ring["sampling"]["period_ns"])
+        self.assertEqual(20, profile.metadata("device_0/sample.json")["aicore_sampling_interval"])
+        exported = profile.export()
+        self.assertEqual(50, exported["rows"]["op_summary"])
+        self.assertEqual(0, exported["broken_records"])
+        self.assertIn("device_0/data/ffts_profile.data.0", " ".join(exported["not_exported"]))
+
+    def test_the_bit_without_a_group_and_the_group_without_the_bit(self):
+        for name, types, group, counted in (("bit", METRICS | TASK_TIME, 255, False), ("group", TASK_TIME, 1, False),
+                                            ("both", METRICS | TASK_TIME, 1, True)):
+            with self.subTest(name):
+                _, profile = self.workload(self.fresh(name), "tasks=5", f"types={types:#x}", f"metrics={group}")
+                counts = self.assert_readable(profile)["devices"]["0"]
+                self.assertEqual((5, 5 if counted else 0), (counts["starts"], counts.get("context_pmu", 0)))
+
+
 class Copies(ClientTest):
     def test_each_copy_has_its_row_and_with_task_times_size_and_bandwidth(self):
         _, profile = self.workload(self.fresh("copies"), "tasks=0", "units=1", f"types={ACL_API | TASK_TIME:#x}")
@@ -82,6 +234,26 @@ class Copies(ClientTest):
                                    delta=0.001 * copy["args"]["bandwidth(GB/s)"])
         alone = self.workload(self.fresh("alone"), "tasks=0", "units=1", f"types={ACL_API:#x}")[1]
         self.assertNotIn("memcpy_info", self.assert_readable(alone)["host"])
+
+
+class DynamicShapes(ClientTest):
+    def test_scheduling_of_dynamic_shapes(self):
+        model = os.path.join(MODELS, "gpt2_decode.json")
+        with open(model, encoding="utf-8") as f:
+            dynamic = sum(op["state"] == "dynamic" for op in json.load(f)["ops"])
+        self.assertGreater(dynamic, 100)
+        for types, steps in ((GE_API_L0, ("ScheduleOperator",)), (GE_API_L1, ("InferShape", "ScheduleOperator", "Tiling")),
+                             (TASK_TIME | GE_API_L0, ("ScheduleOperator",)), (TASK_TIME, ())):
+            with self.subTest(f"{types:#x}"):
+                _, profile = self.workload(self.fresh(f"{types:#x}"), "tasks=3", f"types={types:#x}", "model=" + model)
+                self.assert_readable(profile)
+                told = {r["API Name"]: (r["Level"], int(r["Count"]))
+                        for r in rows(profile.export()["output"], "api_statistic")
+                        if r["API Name"] in ("InferShape", "ScheduleOperator", "Tiling") or types & TASK_TIME == 0}
+                self.assertEqual({step: ("node", 3 * dynamic) for step in steps}, told)
+        _, static = self.workload(self.fresh("static"), "tasks=3", f"types={GE_API_L0 | GE_API_L1:#x}",
+                                  "model=" + os.path.join(MODELS, "bert_base_s128.json"))
+        self.assertEqual(NAMES, kept(os.path.join(static.path, "host")), "shapes that are known need none of it")
 
 
 class Attributes(ClientTest):
@@ -126,7 +298,7 @@ class Combinations(ClientTest):
     TYPES = (TASK_TIME | ACL_API, TASK_TIME_L0 | L2CACHE | AICPU, TASK_TIME | METRICS | RUNTIME_API,
              TASK_TIME_L3 | METRICS | L2CACHE | AICPU | HCCL | MSPROFTX | OP_ATTR | TASK_MEMORY)
     SETTINGS = ((), ("3:100", "4:write"), ("5:100", "6:50", "7:100"), ("1:200MB", "8:cpu,mem,disk,network", "9:cpu,mem",
-                                                                     "10:50", "12:flow"))
+                                                                     "10:50", "12:cores,host"))
 
     def test_each_pair_of_them_happens(self):
         lists = (self.DEVICES, self.TYPES, self.SETTINGS, DRAIN_PATHS)
@@ -147,8 +319,42 @@ class Combinations(ClientTest):
                 self.assertTrue(profile.manifest["complete"])
                 for device in model:
                     self.assert_values(device, counts["devices"][str(device["id"])], types, settings)
-                shown = rows(profile.export()["output"], "task_time")
-                self.assertEqual(sum(d["submitted"] for d in model), len(shown))
+                self.assert_exported(profile, model, types)
+
+    def assert_exported(self, profile, model, types):
+        """The tables agree with the model's totals to the last record, and with the records of the device to a tick."""
+        output = profile.export()["output"]
+        shown, operators = rows(output, "task_time"), rows(output, "op_summary")
+        self.assertEqual(sum(d["submitted"] for d in model), len(shown))
+        for device in model:
+            mine = [r for r in shown if r["Device_id"] == str(device["id"])]
+            spans = self.spans(profile, device["id"])
+            self.assertEqual(device["submitted"], len(spans))
+            times = sorted((Decimal(r["task_start(us)"]), Decimal(r["task_stop(us)"])) for r in mine)
+            for (start, stop), (begin, end) in zip(times, spans):
+                self.assertLessEqual(abs((stop - start) * 50 - (end - begin)), 1)
+                self.assertLessEqual(abs((start - times[0][0]) * 50 - (begin - spans[0][0])), 1)
+            if not types & METRICS:
+                continue
+            counted = [r for r in operators if r["Device_id"] == str(device["id"])]
+            for core in ("aic", "aiv"):
+                self.assertEqual(device[core + "_cycles"],
+                                 sum(int(Decimal(r[core + "_total_cycles"])) for r in counted
+                                     if r.get(core + "_total_cycles", "N/A") != "N/A"))
+
+    def spans(self, profile, device):
+        """Begin and end of each task of the device in ticks, read by the published layout."""
+        begun, found = {}, []
+        paths = glob.glob(os.path.join(profile.path, f"device_{device}/data/stars_soc.data.{device}.slice_*[0-9]"))
+        for path in sorted(paths, key=lambda p: int(p.rsplit("_", 1)[1])):
+            with open(path, "rb") as f:
+                for head, stream, task, clock in struct.iter_unpack("<H2xHHQ48x", f.read()):
+                    if head & 63 == 0:
+                        begun[stream, task] = clock
+                    elif head & 63 == 1:
+                        found.append((begun.pop((stream, task)), clock))
+        self.assertEqual({}, begun)
+        return sorted(found)
 
     def assert_values(self, model, raw, types, settings):
         totals = raw["totals"]

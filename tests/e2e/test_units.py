@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is recorded of shared units of a device is what its model counted, to the byte and to the tick."""
-from harness import ACL_API, AICPU, L2CACHE, TASK_TIME, ClientTest
+import os
 
-MEMORY, LLC_MODE, IO, LINKS, MEDIA = 3, 4, 5, 6, 7  # aclprofConfigType
+from harness import ACL_API, AICPU, L2CACHE, MODELS, TASK_TIME, ClientTest
+
+MEMORY, LLC_MODE, IO, LINKS, MEDIA, FLOWS = 3, 4, 5, 6, 7, 12  # aclprofConfigType
+NETWORK = "model=" + os.path.join(MODELS, "resnet50_b32.json")
+HZ = 50_000_000  # of the device clock
 
 
 class Units(ClientTest):
@@ -67,6 +71,52 @@ class Units(ClientTest):
                 # The file counts in 32 bytes, on each of four channels.
                 self.assertTrue(0 <= device[side] - totals[name] < 4 * 32, (device[side], totals[name]))
             self.assertEqual(8 * (found["hbm.data"] // 8), found["hbm.data"])
+
+    def test_flows_of_the_main_memory(self):
+        flows = ("peers", "cores", "host", "network", "copies")
+        model, profile, counts = self.recorded("flows", f"set={MEMORY}:100", f"set={FLOWS}:{','.join(flows)},all", NETWORK,
+                                               "tasks=5")
+        self.assertEqual(",".join(flows), profile.metadata("device_0/sample.json")["qosEvents"])
+        told = [m["text"] for m in profile.manifest["messages"] if "ACL_PROF_SYS_MEM_SERVICEFLOW" in m["text"]]
+        self.assertEqual(["ACL_PROF_SYS_MEM_SERVICEFLOW: there is no flow 'all'; there are cores, copies, host, peers, network"],
+                         told)
+        step = 2**20 // 100  # the least that a sample of 10 ms can tell
+        for device, found, totals in self.each(model, counts):
+            self.assertGreater(found["qos.data"], 4)
+            moved = {name: totals[f"qos_{name}_ticks"] * 2**20 // HZ for name in flows}
+            for name, expected in (("host", device["pcie_received"] + device["pcie_sent"]),
+                                   ("peers", device["link_received"] + device["link_sent"]),
+                                   ("network", device["nic_received"] + device["nic_sent"]), ("copies", 0)):
+                self.assertTrue(0 <= expected - moved[name] <= step, (name, expected, moved[name]))
+            everything = device["bytes_read"] + device["bytes_written"]
+            self.assertGreater(moved["cores"], everything // 4)
+            self.assertTrue(0 <= everything - sum(moved.values()) <= 4 * step, (everything, moved))
+
+    def test_flows_without_a_frequency(self):
+        _, profile, counts = self.recorded("unasked", f"set={FLOWS}:host")
+        self.assertEqual(20_000_000, profile.rings("flows")[0]["sampling"]["period_ns"])
+        self.assertGreater(counts["0"]["qos.data"], 2)
+        self.assertNotIn("hbm.data", counts["0"])
+
+    def test_copy_engines(self):
+        model, _, counts = self.recorded("engines", f"set={MEMORY}:100")
+        for device, found, totals in self.each(model, counts):
+            self.assertEqual(0, found["accelerator_samples"] % 4)
+            for engine, name in ((1, "pcie"), (2, "link"), (3, "nic")):
+                self.assertGreater(device[name + "_received"], 0)
+                self.assertEqual((device[name + "_received"], device[name + "_sent"]),
+                                 (totals[f"accelerator_{engine}.written"], totals[f"accelerator_{engine}.read"]))
+
+    def test_levels_of_the_buffer_and_of_the_memory(self):
+        model, _, counts = self.recorded("levels", f"set={MEMORY}:100", NETWORK, "tasks=40")
+        buffer, memory = 72 * 64 * 1_800_000_000, 1_600_000_000_000  # bytes per second: all cores at once, and HBM
+        for device, found, totals in self.each(model, counts):
+            self.assertGreater(found["level_samples"], 4)
+            for name, peak, steps, lines in (("buffer", buffer, 255, device["l2_hits"] + device["l2_misses"]),
+                                             ("memory", memory, 7, device["l2_misses"])):
+                self.assertTrue(0 < totals[f"{name}_level_ticks.most"] < steps)
+                told = totals[f"{name}_level_ticks"] * peak // steps // HZ
+                self.assertTrue(-1 <= 128 * lines - told <= 2 * peak // steps // 100, (name, 128 * lines, told))
 
     def test_cache_requests_of_both_directions(self):
         requests = {}

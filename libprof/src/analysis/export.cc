@@ -255,10 +255,12 @@ void Exporter::ExportDevice(size_t device) {
   if (timeline_ && (!trace.tasks().empty() || !steps_[info.id].empty())) {
     timeline_->BeginDevice(info.id, info.simulated);
   }
-  RecordLoader loader(trace.pmu_slices(), kTaskPmuFormat.bytes);
+  const bool counted = pmu_columns_.contains(info.id);
+  static const Slices kNone;
+  RecordLoader loader(counted ? trace.pmu_slices() : kNone, kTaskPmuFormat.bytes);
   // Records of counters are read task by task while the tables are written, which is most of the work.
   const auto progress = Progress(info.directory);
-  const uint64_t bytes = TotalBytes(trace.pmu_slices());
+  const uint64_t bytes = counted ? TotalBytes(trace.pmu_slices()) : 0;
   const uint64_t tasks = trace.tasks().size();
   uint64_t written = 0;
   for (const auto& task : trace.tasks()) {

@@ -13,6 +13,7 @@
 #include "analysis/metadata.h"
 #include "analysis/record_reader.h"
 #include "analysis/slices.h"
+#include "npuprof_records.h"
 
 namespace npuprof::analysis {
 namespace fs = std::filesystem;
@@ -72,7 +73,7 @@ int64_t WallMinusRaw(const Metadata& start) {
 
 }  // namespace
 
-uint32_t RecordBytesOf(std::string_view path) {
+uint32_t RecordBytesOf(std::string_view path, bool sampled_cores) {
   const auto file = path.substr(path.rfind('/') + 1);
   const auto starts = [&](std::string_view prefix) { return file.starts_with(prefix); };
   if (path.starts_with("host/")) {
@@ -84,7 +85,8 @@ uint32_t RecordBytesOf(std::string_view path) {
     return 0;
   }
   if (starts("stars_soc.data")) return kTaskLogFormat.bytes;
-  if (starts("ffts_profile.data")) return kTaskPmuFormat.bytes;
+  if (starts("ffts_profile.data"))
+    return sampled_cores ? sizeof(npuprof_rec_core_sample) : kTaskPmuFormat.bytes;
   if (starts("ts_track.data")) return kTsTrackFormat.bytes;
   if (starts("lpmFreqConv.data") || starts("lpmInfoConv.data")) return kFrequencyFormat.bytes;
   if (starts("aicpu.data")) return kAdditionalFormat.bytes;
@@ -130,7 +132,12 @@ class ProfileReader {
     const auto& unread = diagnostics.warnings();
     profile.warnings_.insert(profile.warnings_.end(), unread.begin(), unread.end());
     for (const auto& [path, slices] : index.all()) {
-      DataFile file{path, static_cast<unsigned>(slices.size()), TotalBytes(slices), RecordBytesOf(path), 0};
+      const bool sampled =
+          std::any_of(profile.devices_.begin(), profile.devices_.end(), [&path = path](const auto& d) {
+            return d.mode == "sample-based" && path.starts_with(d.directory + "/");
+          });
+      DataFile file{path, static_cast<unsigned>(slices.size()), TotalBytes(slices),
+                    RecordBytesOf(path, sampled), 0};
       if (file.record_bytes != 0) file.records = file.bytes / file.record_bytes;
       profile.files_.push_back(std::move(file));
     }

@@ -32,7 +32,7 @@ struct DataFile {
 };
 
 /// Bytes of a record of the file `path` (as DataFile has it), by its name; 0 for text and for unknown kinds.
-uint32_t RecordBytesOf(std::string_view path);
+uint32_t RecordBytesOf(std::string_view path, bool sampled_cores = false);
 
 /// A moment at which host and device clock were read together.
 struct ClockBracket {

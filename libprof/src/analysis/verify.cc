@@ -82,7 +82,13 @@ std::string ReadAll(const fs::path& path) {
 // Rings by the file that their records go to.
 std::string FileOfChannel(const std::string& channel) {
   if (channel.starts_with("task_log")) return "stars_soc";
-  if (channel.starts_with("task_pmu") || channel.starts_with("block_pmu")) return "ffts_profile";
+  for (const char* counters : {"task_pmu", "block_pmu", "core_sample"}) {
+    if (channel.starts_with(counters)) return "ffts_profile";
+  }
+  if (channel == "soc_pmu") return "socpmu";
+  if (channel == "link") return "hccs";
+  if (channel == "flows") return "qos";
+  if (channel == "accelerators" || channel == "l2") return "stars_soc_profile";
   return channel;
 }
 
@@ -186,6 +192,13 @@ class Verifier {
     return nullptr;
   }
 
+  // By the metadata of the device that @p path is of; they are there before the first record.
+  bool CoresAreSampled(const std::string& path) const {
+    std::ifstream in(root_ / path.substr(0, path.find('/')) / "sample.json");
+    const json sample = json::parse(in, nullptr, false);
+    return sample.is_object() && sample.value("ai_core_profiling_mode", "") == "sample-based";
+  }
+
   void CheckFile(const std::string& path, const Slices& slices) {
     FileCheck file;
     file.path = path;
@@ -194,7 +207,7 @@ class Verifier {
       file.record_bytes = entry->value("record_bytes", 0u);
       file.fixed = file.record_bytes > 0;
     } else {
-      file.record_bytes = RecordBytesOf(path);
+      file.record_bytes = RecordBytesOf(path, CoresAreSampled(path));
       file.fixed = file.record_bytes > 0;
     }
     uint64_t expected = slices.empty() ? 0 : slices.front().number;

@@ -77,6 +77,17 @@ bool RebasePmu(const void* in, void* out, const void* context) {
   return Rebase(in, out, context, &npuprof_rec_task_pmu::start, &npuprof_rec_task_pmu::end);
 }
 
+bool ConvertCoreSample(const void* in, void* out, const void* context) {
+  npuprof_rec_core_sample record;
+  std::memcpy(&record, in, sizeof record);
+  const auto& device = *static_cast<const DeviceContext*>(context);
+  if (record.core_id >= device.cube_cores)
+    record.core_id = static_cast<uint8_t>(record.core_id - device.cube_cores + kMostSampledCubes);
+  record.time_ns -= MulDiv(device.base, 1'000'000'000, device.clock_hz);
+  std::memcpy(out, &record, sizeof record);
+  return true;
+}
+
 bool ConvertAicpu(const void* in, void* out, const void* context) {
   constexpr uint16_t kMagic = 0x5a5a, kLevel = 6000;
   constexpr uint32_t kNode = 0;

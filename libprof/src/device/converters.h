@@ -12,6 +12,7 @@ struct DeviceContext {
   uint32_t device = 0;
   /// Subtracted from every device clock; see ClockBase().
   uint64_t base = 0;
+  uint32_t cube_cores = 0;  ///< of cores that are sampled
   /// Bytes that no unit of 32 was full of yet, by channel and direction; so sums are off by less than one unit. Drain
   /// thread.
   mutable std::array<uint64_t, 64> hbm_rest{};
@@ -36,6 +37,12 @@ inline constexpr unsigned kBandwidthFileRecord = 24;
 bool ConvertHbm(const void* in, void* out, const void* context);
 /// LLC counts are requests of one line in both.
 bool ConvertLlc(const void* in, void* out, const void* context);
+
+/// trace::Converter of samples of cores, between equal records; @p context is a DeviceContext. In the file vector cores
+/// have the numbers from 25 on, however many cube cores there are.
+bool ConvertCoreSample(const void* in, void* out, const void* context);
+inline constexpr uint32_t kMostSampledCubes = 25;
+inline constexpr uint32_t kMostSampledVectors = 256 - kMostSampledCubes;
 
 /// Record size of aicpu.data.
 inline constexpr unsigned kAicpuFileRecord = 256;

@@ -104,11 +104,16 @@ bool DeviceSource::Place(Target& target) {
   bool all = true;
   for (Rendered& rendered : target.rendered) {
     if (rendered.pending.empty()) continue;
-    if (rendered.file->AppendUnit(rendered.pending.data(), rendered.pending.size(), rendered.units.get())) {
-      rendered.pending.clear();
-    } else {
-      all = false;
+    // Text that was rendered at once stays together; records may go one by one.
+    const size_t record = rendered.file->spec().record_size;
+    std::string& pending = rendered.pending;
+    if (record != 0) {
+      pending.erase(
+          0, record * rendered.file->Append(pending.data(), pending.size() / record, rendered.units.get()));
+    } else if (rendered.file->AppendUnit(pending.data(), pending.size(), rendered.units.get())) {
+      pending.clear();
     }
+    all &= pending.empty();
   }
   return all;
 }

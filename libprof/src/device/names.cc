@@ -15,8 +15,8 @@ const char* Pick(const std::array<const char*, N>& names, uint32_t index) {
 
 const char* ChannelName(uint32_t channel) {
   static constexpr std::array<const char*, NPUPROF_CHANNEL_COUNT> kNames = {
-      "events", "task_log", "task_pmu", "ts_track", "block_pmu", "core_sample", "hbm",    "llc",
-      "nic",    "dvpp",     "l2",       "aicpu",    "link",      "pcie",        "soc_pmu"};
+      "events", "task_log", "task_pmu", "ts_track", "block_pmu", "core_sample", "hbm",   "llc",         "nic",
+      "dvpp",   "l2",       "aicpu",    "link",     "pcie",      "soc_pmu",     "flows", "accelerators"};
   return Pick(kNames, channel);
 }
 

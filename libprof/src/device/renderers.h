@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace npuprof::device {
 
@@ -46,6 +47,23 @@ std::unique_ptr<Renderer> RenderPcie(const SampleTimes& times, uint32_t device);
 std::unique_ptr<Renderer> RenderLinkTransfer(const SampleTimes& times);
 std::unique_ptr<Renderer> RenderPcieTransfer(const SampleTimes& times);
 
+/// qos.data, a record of kFlowFileRecord bytes per sample: megabytes (2^20) per second that the main memory moved for
+/// each of @p flows (NPUPROF_FLOW_*), at most ten, in this order. Less than one counts in the next sample.
+std::unique_ptr<Renderer> RenderFlows(const SampleTimes& times, std::vector<uint32_t> flows);
+/// stars_soc_profile.data, a record per copy engine and sample: the bytes that it wrote to and read from the main memory,
+/// and how many transfers were under way on the average, rounded up.
+std::unique_ptr<Renderer> RenderAccelerators(const SampleTimes& times);
+/// stars_soc_profile.data, a record per sample: how busy the L2 buffer and the memory behind it were, in steps of
+/// their peaks; @p buffer_peak in bytes per second. Less than a step counts in the next sample.
+std::unique_ptr<Renderer> RenderLevels(const SampleTimes& times, uint64_t buffer_peak);
+
+/// Of the main memory of an A2 board.
+inline constexpr uint64_t kMemoryBytesPerSecond = 1'600'000'000'000;
+/// What a core moves to and from the L2 buffer per cycle at most.
+inline constexpr uint64_t kBufferBytesPerCycle = 64;
+inline constexpr uint16_t kMemoryLevels = 7, kBufferLevels = 255;
+
+inline constexpr unsigned kFlowFileRecord = 64;
 inline constexpr unsigned kPcieFileRecord = 96;
 inline constexpr unsigned kTransferFileRecord = 64;
 

@@ -20,6 +20,7 @@ constexpr uint32_t kTaskLogSlots = 1u << 17;
 constexpr uint32_t kTaskPmuSlots = 1u << 16;
 constexpr uint32_t kTrackSlots = 1u << 14;
 constexpr uint32_t kUnitSlots = 1u << 14;
+constexpr uint32_t kSampleSlots = 1u << 8;
 // Links of both kinds share a file.
 constexpr const char* kTransferFile = "stars_soc_profile";
 // All rings of blocks together. Each core of 72 has 1024 slots then, and a core runs a block in microseconds.
@@ -193,6 +194,7 @@ Status DeviceCollector::AddTaskRings() {
     if (!status.ok()) return status;
   }
   if (!plan.counters) return Status::Ok();
+  if (plan.core_period.count() > 0) return AddSampledCores();
   npuprof_add_ring request = device::MakeRing(NPUPROF_CHANNEL_TASK_PMU, slots(kTaskPmuSlots));
   request.cube_event_count = static_cast<uint8_t>(plan.cube_events.size());
   request.vector_event_count = static_cast<uint8_t>(plan.vector_events.size());
@@ -219,6 +221,7 @@ Status DeviceCollector::AddUnitRings() {
                      sizeof(npuprof_rec_bandwidth));
     if (!status.ok()) return status;
   }
+  if (Status status = AddMemoryUse(); !status.ok()) return status;
   using device::SampleTimes;
   using Made = std::shared_ptr<device::Renderer>;
   if (plan.network_period.count() > 0) {
@@ -253,6 +256,33 @@ Status DeviceCollector::AddUnitRings() {
         [](const SampleTimes& times, uint32_t) -> Made { return device::RenderPcieTransfer(times); }}});
 }
 
+Status DeviceCollector::AddMemoryUse() {
+  using device::SampleTimes;
+  using Made = std::shared_ptr<device::Renderer>;
+  const Plan& plan = context_.plan;
+  const npuprof_query& query = session_->query();
+  if (plan.memory_period.count() > 0) {
+    Status status = AddRendered(
+        NPUPROF_CHANNEL_ACCELERATORS, plan.memory_period,
+        {{kTransferFile, device::kTransferFileRecord, true,
+          [](const SampleTimes& times, uint32_t) -> Made { return device::RenderAccelerators(times); }}});
+    if (!status.ok()) return status;
+    const uint64_t peak =
+        (query.cube_cores + query.vector_cores) * query.core_hz * device::kBufferBytesPerCycle;
+    status = AddRendered(
+        NPUPROF_CHANNEL_L2, plan.memory_period,
+        {{kTransferFile, device::kTransferFileRecord, true,
+          [peak](const SampleTimes& times, uint32_t) -> Made { return device::RenderLevels(times, peak); }}});
+    if (!status.ok()) return status;
+  }
+  if (plan.flows.empty()) return Status::Ok();
+  return AddRendered(
+      NPUPROF_CHANNEL_FLOWS, plan.flow_period,
+      {{"qos", device::kFlowFileRecord, false, [&plan](const SampleTimes& times, uint32_t) -> Made {
+          return device::RenderFlows(times, plan.flows);
+        }}});
+}
+
 // A task's record holds the main kind of core of a mixed kernel. Readers add up the other kind's block by block,
 // from the same file.
 Status DeviceCollector::AddBlockRings() {
@@ -279,6 +309,34 @@ Status DeviceCollector::AddBlockRings() {
       std::copy(events.begin(), events.end(), cube ? request.cube_events : request.vector_events);
       const Status status =
           AddRing(request, kCounterFile, sizeof(npuprof_rec_block_pmu), true, Rebased(device::RebasePmu));
+      if (!status.ok()) return status;
+    }
+  }
+  return Status::Ok();
+}
+
+Status DeviceCollector::AddSampledCores() {
+  const npuprof_query& query = session_->query();
+  const std::pair<uint32_t, uint32_t> kinds[] = {{NPUPROF_CORE_CUBE, query.cube_cores},
+                                                 {NPUPROF_CORE_VECTOR, query.vector_cores}};
+  context_.files.context.cube_cores = query.cube_cores;
+  for (const auto& [kind, count] : kinds) {
+    const bool cube = kind == NPUPROF_CORE_CUBE;
+    const auto& events = cube ? context_.plan.cube_events : context_.plan.vector_events;
+    const uint32_t most = cube ? device::kMostSampledCubes : device::kMostSampledVectors;
+    if (count > most) {
+      context_.messages.Add(
+          drain::Severity::kWarning,
+          fmt::format("device {}: of {} {} cores the first {} are sampled; their file can name no more", id_,
+                      count, device::CoreKindName(kind), most));
+    }
+    for (uint32_t core = 0; core < std::min(count, most); ++core) {
+      npuprof_add_ring request = device::MakeCoreRing(NPUPROF_CHANNEL_CORE_SAMPLE, kSampleSlots, kind, core);
+      request.period_ns = static_cast<uint64_t>(context_.plan.core_period.count());
+      (cube ? request.cube_event_count : request.vector_event_count) = static_cast<uint8_t>(events.size());
+      std::copy(events.begin(), events.end(), cube ? request.cube_events : request.vector_events);
+      const Status status = AddRing(request, kCounterFile, sizeof(npuprof_rec_core_sample), false,
+                                    device::ConvertCoreSample, sizeof(npuprof_rec_core_sample));
       if (!status.ok()) return status;
     }
   }

@@ -79,8 +79,10 @@ class DeviceCollector {
   Status Begin();
   Status AddRings();
   Status AddBlockRings();
+  Status AddSampledCores();
   Status AddTaskRings();
   Status AddUnitRings();
+  Status AddMemoryUse();
   /// False, and a message, if the device lacks the channel; true with the index of the ring otherwise.
   Status AskForRing(npuprof_add_ring request, std::optional<unsigned>* ring);
   trace::RecordFile* File(const char* kind, size_t record, bool stamp, trace::Converter convert = nullptr,
@@ -95,7 +97,7 @@ class DeviceCollector {
     const char* kind;
     size_t record;  ///< 0: text
     bool stamp;
-    std::shared_ptr<device::Renderer> (*make)(const device::SampleTimes& times, uint32_t device);
+    std::function<std::shared_ptr<device::Renderer>(const device::SampleTimes& times, uint32_t device)> make;
   };
   Status AddRendered(uint32_t channel, std::chrono::nanoseconds period,
                      std::initializer_list<RenderedFile> files);

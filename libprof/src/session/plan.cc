@@ -2,14 +2,17 @@
 #include "session/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "base/environment.h"
 #include "metrics/metrics.h"
 #include "npuprof.h"
+#include "npuprof_records.h"
 #include "trace/container.h"
 
 namespace npuprof {
@@ -48,6 +51,12 @@ Result PlanCounters(const Wanted& wanted, Plan* plan) {
   sample.vector_metrics = group->vector.name;
   sample.cube_events.assign(group->cube.events.begin(), group->cube.events.end());
   sample.vector_events.assign(group->vector.events.begin(), group->vector.events.end());
+  if (const auto hz =
+          NumberFromEnvironment("NPUPROF_CORE_SAMPLE_HZ", 1, 100, "counting by task", &plan->not_collected)) {
+    plan->core_period = Period(static_cast<uint32_t>(*hz));
+    sample.sample_based = true;
+    sample.cube_interval_ms = sample.vector_interval_ms = static_cast<uint32_t>((1000 + *hz / 2) / *hz);
+  }
   return Result::Ok();
 }
 
@@ -87,21 +96,42 @@ void PlanMemory(const Settings& settings, Plan* plan) {
   plan->sample.llc = plan->llc_write ? "write" : "read";
   plan->sample.hbm_events = "read,write";
   plan->not_collected.emplace_back(
-      "ACL_PROF_SYS_HARDWARE_MEM_FREQ: of HBM and the last-level cache; the chip has no DDR, and drivers "
-      "tell "
-      "neither memory of modules nor bandwidth levels");
+      "ACL_PROF_SYS_HARDWARE_MEM_FREQ: the chip has no DDR, and drivers do not tell how much memory modules "
+      "have");
+}
+
+// By NPUPROF_FLOW_*.
+constexpr const char* kFlows[] = {"cores", "copies", "host", "peers", "network"};
+static_assert(std::size(kFlows) == NPUPROF_FLOWS);
+
+void PlanFlows(const Settings& settings, Plan* plan) {
+  constexpr auto kType = ACL_PROF_SYS_MEM_SERVICEFLOW;
+  const auto text = settings.Text(kType);
+  if (!text) return;
+  plan->flow_period = Period(settings.Hz(ACL_PROF_SYS_HARDWARE_MEM_FREQ).value_or(kDefaultHostHz));
+  for (size_t begin = 0; begin <= text->size();) {
+    const size_t end = std::min(text->find(',', begin), text->size());
+    const std::string name = text->substr(begin, end - begin);
+    begin = end + 1;
+    const auto found =
+        std::find_if(std::begin(kFlows), std::end(kFlows), [&](const char* f) { return name == f; });
+    if (found == std::end(kFlows)) {
+      plan->not_collected.push_back(fmt::format("{}: there is no flow '{}'; there are {}",
+                                                Settings::Name(kType), name, fmt::join(kFlows, ", ")));
+      continue;
+    }
+    const auto flow = static_cast<uint32_t>(found - std::begin(kFlows));
+    if (std::find(plan->flows.begin(), plan->flows.end(), flow) != plan->flows.end()) continue;
+    plan->flows.push_back(flow);
+    plan->sample.qos_events += (plan->sample.qos_events.empty() ? "" : ",") + name;
+  }
 }
 
 // Named in the manifest rather than refused: existing programs ask for them on every device.
-void NoteWhatIsNotCollected(uint64_t data_types, const Settings& settings, Plan* plan) {
+void NoteWhatIsNotCollected(uint64_t data_types, Plan* plan) {
   if (data_types & ACL_PROF_API_STATS) {
     plan->not_collected.emplace_back(
         "ACL_PROF_API_STATS: every call is collected instead of statistics made while running");
-  }
-  if (const auto text = settings.Text(ACL_PROF_SYS_MEM_SERVICEFLOW)) {
-    plan->not_collected.push_back(
-        fmt::format("{} '{}': drivers have no monitor of service flows; nothing is collected of them",
-                    Settings::Name(ACL_PROF_SYS_MEM_SERVICEFLOW), *text));
   }
 }
 
@@ -137,8 +167,9 @@ Result MakePlan(const Wanted& wanted, const Settings& settings, Plan* plan) {
   plan->data_types = wanted.data_types;
   plan->sample.level = LevelName(wanted.data_types);
   if (Result counters = PlanCounters(wanted, plan); !counters.ok()) return counters;
-  // Counters are of no use without the tasks that they belong to.
-  plan->tasks = plan->counters || (wanted.data_types & kTaskTimes) != 0;
+  // Counters of tasks are of no use without these.
+  const bool by_task = plan->counters && plan->core_period.count() == 0;
+  plan->tasks = by_task || (wanted.data_types & kTaskTimes) != 0;
   plan->track = plan->tasks || (wanted.data_types & (ACL_PROF_TRAINING_TRACE | ACL_PROF_MSPROFTX)) != 0;
   plan->aicpu = (wanted.data_types & ACL_PROF_AICPU) != 0;
   if (wanted.data_types & ACL_PROF_L2CACHE) PlanL2(plan);
@@ -146,8 +177,9 @@ Result MakePlan(const Wanted& wanted, const Settings& settings, Plan* plan) {
   PlanUnits(settings, trace::InContainer(&complaint), plan);
   if (!complaint.empty()) plan->not_collected.push_back(complaint);
   PlanMemory(settings, plan);
+  PlanFlows(settings, plan);
   PlanHost(settings, plan);
-  NoteWhatIsNotCollected(wanted.data_types, settings, plan);
+  NoteWhatIsNotCollected(wanted.data_types, plan);
   return Result::Ok();
 }
 

@@ -27,8 +27,11 @@ struct Plan {
   bool l2 = false;        ///< soc_pmu
   bool counters = false;  ///< task_pmu, with the events below
   std::vector<uint16_t> cube_events, vector_events;
+  std::chrono::nanoseconds core_period{0};  ///< counters are of so long a time instead of tasks; 0: of tasks
   std::chrono::nanoseconds memory_period{0};  ///< HBM and LLC; 0: off
   bool llc_write = false;
+  std::vector<uint32_t> flows;                 ///< NPUPROF_FLOW_* of the main memory, in the order asked for
+  std::chrono::nanoseconds flow_period{0};     ///< of flows
   std::chrono::nanoseconds network_period{0};  ///< NIC; 0: off
   std::chrono::nanoseconds link_period{0};     ///< links to other chips and to the host; 0: off
   std::chrono::nanoseconds media_period{0};    ///< DVPP; 0: off

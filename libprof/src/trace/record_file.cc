@@ -76,7 +76,6 @@ size_t RecordFile::Append(const void* records, size_t count, drain::Ledger* ledg
 }
 
 bool RecordFile::AppendUnit(const void* data, size_t size, drain::Ledger* ledger) {
-  if (spec_.record_size != 0) return Append(data, 1, ledger) == 1;
   if (file_->failed() || file_->closed() || size > drain::kMaxUnitBytes) {
     file_->Refuse(1, ledger);
     return true;

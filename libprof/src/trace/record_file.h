@@ -71,7 +71,7 @@ class RecordFile {
   /// A file that failed takes everything and counts it as lost.
   size_t Append(const void* records, size_t count, drain::Ledger* ledger);
 
-  /// Appends one unit of @p size bytes as a whole, for record_size 0 (at most 512 KiB), or one record.
+  /// Appends one unit of @p size bytes as a whole (at most 512 KiB), for record_size 0.
   /// @return false if there is no room now
   bool AppendUnit(const void* data, size_t size, drain::Ledger* ledger);
 

@@ -23,6 +23,7 @@ class DeviceCheck:
         self.window = meta.device_window()
         self.tasks = defaultdict(Intervals)      # (stream, task) -> times of the task
         self.starts = defaultdict(list)          # stream -> [(clock, task)]
+        self.core_times = {}                     # core -> time of its last sample
 
     def run(self):
         self._flips_told = self._ts_track()
@@ -154,9 +155,7 @@ class DeviceCheck:
         if self.meta.mode() == "sample-based":
             for where, blob in self.blobs("ffts_profile.data", _SAMPLE.size):
                 for record in _SAMPLE.iter_unpack(blob):
-                    self.count["core_samples"] += 1
-                    if record[0] == 0:
-                        self.report.add("stars-record", where, "a sample has mode 0, which ends the file")
+                    self._core_sample(where, record)
             return
         values, where = Counter(), f"{self.part.name}/data/ffts_profile"
         for where, blob in self.blobs("ffts_profile.data", _PMU.size):
@@ -185,6 +184,21 @@ class DeviceCheck:
         begins = range(16 if aged else 1)
         if not any(all(values[(begin + i) % 16] == (total + 15 - i) // 16 for i in range(16)) for begin in begins):
             self.report.add("running-counter", where, f"{total} records do not count on from 0 to 15 and over")
+
+    def _core_sample(self, where, record):
+        mode, *counters, cycles, time, valid, core = record
+        self.count["core_samples"] += 1
+        if mode == 0:
+            self.report.add("stars-record", where, "a sample has mode 0, which ends the file")
+        if not 1 <= valid <= 8 or any(counters[valid:]):
+            self.report.add("stars-record", where, f"a sample of core {core} has {valid} counters: {counters}")
+        if time <= self.core_times.get(core, -1):
+            self.report.add("unit-sample", where, f"a sample of core {core} at {time} ns follows {self.core_times[core]}")
+        self.core_times[core] = time
+        kind = "aic" if core <= layout.LAST_CUBE_CORE else "aiv"
+        self.count[kind + "_sampled_cycles"] += cycles
+        for i, value in enumerate(counters[:valid]):
+            self.count[f"{kind}_sampled_{i}"] += value
 
     # Other kinds.
 

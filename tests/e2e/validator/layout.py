@@ -38,6 +38,7 @@ DEVICE_RECORDS = {
     "socpmu.data": 80, "tscpu.data": 304,
 }
 SAMPLED_CORE_RECORD = 96  # ffts_profile.data when cores are sampled by time
+LAST_CUBE_CORE = 24  # in its samples; vector cores have the numbers after it
 DEVICE_TEXT = {"hccs.data", "nic.data", "roce.data", "dvpp.data", "netdev_stats.data", "SystemCpuUsage.data",
                "Memory.data", "CpuUsage.data", "ai_ctrl_cpu.data"}
 HOST_TEXT = {"host_cpu.data", "host_mem.data", "host_network.data", "host_disk.data", "host_syscall.data",

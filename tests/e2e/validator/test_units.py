@@ -53,6 +53,19 @@ class UnitSamples(RuleTest):
         copy.patch(DATA + "socpmu.data.0.slice_0", 14, "<H", 3)
         self.breaks(copy, "unit-sample")
 
+    def test_samples_of_the_main_memory(self):
+        profile, qos = DATA + "stars_soc_profile.data.0.slice_0", DATA + "qos.data.0.slice_0"
+        copy = self.damage("full")
+        records = copy.read(profile)
+        for function in (0x1A, 0x1C):
+            which = [i for i in range(0, len(records), 64) if records[i] & 63 == function]
+            copy = self.damage("full")
+            copy.patch(profile, which[-1] + 8, "<Q", int.from_bytes(records[which[0] + 8:which[0] + 16], "little") - 1)
+            self.assertIn("unit-sample", validate(copy.path).rules())
+        copy = self.damage("full")
+        copy.patch(qos, 64 + 16, "<Q", 0)
+        self.breaks(copy, "unit-sample")
+
     def test_l2_events_of_a_task_that_did_not_run(self):
         copy = self.damage("full")
         copy.patch(DATA + "socpmu.data.0.slice_0", 12, "<H", 60000)
@@ -63,6 +76,10 @@ class UnitSamples(RuleTest):
             copy = self.damage("full")
             copy.json("device_0/sample.json", **changes)
             self.breaks(copy, "unit-gate")
+        copy = self.damage("full")
+        copy.write(DATA + "qos.data.0.slice_0", bytes(64))
+        copy.json("device_0/sample.json", qosEvents="")
+        self.breaks(copy, "unit-gate")
         copy = self.damage("full")
         copy.json("device_0/sample.json", llc_profiling="both")
         self.breaks(copy, "unit-gate")

@@ -17,7 +17,11 @@ _SOC_PMU = struct.Struct("<8xHHHH8Q")
 _TRANSFER = struct.Struct("<HH4xQHH12xQQ16x")
 _AICPU = struct.Struct("<HHI8xQHH4x7Q4xI4Q")
 _HBM_UNIT = 32
+_ACCELERATOR = struct.Struct("<HH4xQHH12xQQQQ")
+_LEVELS = struct.Struct("<HH4xQ16xH30x")
+_QOS = struct.Struct("<16xQ10I")
 _TRANSFER_FUNCTION, _LINK, _PCIE_TYPE = 0x1B, 0x3F, 0x22
+_ACCELERATOR_FUNCTION, _LEVEL_FUNCTION = 0x1A, 0x1C
 
 
 class UnitCheck:
@@ -35,7 +39,8 @@ class UnitCheck:
         self._media()
         self._link()
         self._pcie()
-        self._transfers()
+        self._profile()
+        self._flows()
         self._soc_pmu()
         self._aicpu()
         self.device.count["totals"] = dict(self.totals)
@@ -141,16 +146,44 @@ class UnitCheck:
                     if least > most:
                         self._bad(where, f"of least {least} and most {most} bytes per second")
 
-    def _transfers(self):
-        for _, blob in self.device.blobs("stars_soc_profile.data", _TRANSFER.size):
-            for head, _, _, _, _, received, sent in _TRANSFER.iter_unpack(blob):
-                if head & 63 != _TRANSFER_FUNCTION:
-                    continue
-                name = {_LINK: "link_transfer", _PCIE_TYPE: "pcie_transfer"}.get(head >> 10)
-                if name is None:
-                    continue
-                self.totals[name + ".received"] += received
-                self.totals[name + ".sent"] += sent
+    def _profile(self):
+        last, levels = {}, []
+        for where, blob in self.device.blobs("stars_soc_profile.data", _TRANSFER.size):
+            for offset in range(0, len(blob), _TRANSFER.size):
+                head, _, clock, _, number, *values = _ACCELERATOR.unpack_from(blob, offset)
+                function = head & 63
+                if function == _TRANSFER_FUNCTION:
+                    self._transfer(head >> 10, values)
+                elif function == _ACCELERATOR_FUNCTION:
+                    self.device.count["accelerator_samples"] += 1
+                    self._rises(where, last, ("accelerator", number), (clock,))
+                    for name, value in zip(("written", "read"), values):
+                        self.totals[f"accelerator_{number}.{name}"] += value
+                elif function == _LEVEL_FUNCTION:
+                    self._rises(where, last, "levels", (clock,))
+                    levels.append((clock, _LEVELS.unpack_from(blob, offset)[-1]))
+        self.device.count["level_samples"] += len(levels)
+        for name, shift, mask in (("memory_level_ticks", 0, 7), ("buffer_level_ticks", 3, 255)):
+            self.totals[name] += _over_time([(clock, (value >> shift) & mask) for clock, value in levels])
+            self.totals[name + ".most"] = max([(value >> shift) & mask for _, value in levels], default=0)
+
+    def _transfer(self, kind, values):
+        name = {_LINK: "link_transfer", _PCIE_TYPE: "pcie_transfer"}.get(kind)
+        if name is not None:
+            self.totals[name + ".received"] += values[0]
+            self.totals[name + ".sent"] += values[1]
+
+    def _flows(self):
+        names = [n for n in self.sample.get("qosEvents", "").split(",") if n]
+        last, told = {}, []
+        for where, blob in self.device.blobs("qos.data", _QOS.size):
+            for clock, *bandwidth in _QOS.iter_unpack(blob):
+                self._rises(where, last, "qos", (clock,))
+                told.append((clock, bandwidth))
+        if told and not 1 <= len(names) <= 10:
+            self.report.add("unit-gate", f"{self.device.part.name}/sample.json", f"qosEvents are {names}")
+        for i, name in enumerate(names):
+            self.totals[f"qos_{name}_ticks"] += _over_time([(clock, bandwidth[i]) for clock, bandwidth in told])
 
     def _soc_pmu(self):
         events = [e for e in self.sample.get("l2CacheTaskProfilingEvents", "").split(",") if e]
@@ -191,3 +224,15 @@ class UnitCheck:
                 if self.device.tasks and (spans is None or not spans.hold(begin, end)):
                     self._bad(where, f"AI CPU task {stream}/{task} from {begin} to {end} is no task of the device")
                 self.totals["aicpu_ticks"] += end - begin
+
+
+def _over_time(samples):
+    """Values times the ticks of the device that they are of. The first is of as long a time as the second."""
+    if len(samples) < 2:
+        return 0
+    before = 2 * samples[0][0] - samples[1][0]
+    total = 0
+    for clock, value in samples:
+        total += value * (clock - before)
+        before = clock
+    return total

@@ -294,6 +294,8 @@ TEST(Channels, RecordSizesAreThoseOfTheHeader) {
   EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_LINK), 32u);
   EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_PCIE), 32u);
   EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_SOC_PMU), 80u);
+  EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_FLOWS), 32u);
+  EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_ACCELERATORS), 32u);
   EXPECT_EQ(npc_record_size(NPUPROF_CHANNEL_COUNT), 0u);
   EXPECT_FALSE(npc_channel_per_core(0xffffffff));
   EXPECT_FALSE(npc_channel_sampled(0xffffffff));

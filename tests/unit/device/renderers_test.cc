@@ -88,6 +88,90 @@ TEST(Renderers, PcieTellsWhatIsTooFastForItsFile) {
   EXPECT_EQ(pcie->cut(), 1u);
 }
 
+template <typename T>
+T At(const std::string& text, size_t offset) {
+  T value;
+  std::memcpy(&value, text.data() + offset, sizeof value);
+  return value;
+}
+
+TEST(Renderers, FlowsHaveTheirPlacesAndNothingIsRoundedAway) {
+  const auto flows = RenderFlows(kTimes, {4, 0});
+  // 20 ms: one megabyte per second is 20971.52 bytes.
+  std::string out;
+  for (uint64_t sample = 1; sample <= 3; ++sample) {
+    for (uint32_t unit = 0; unit < 5; ++unit) {
+      const auto read = Record(sample * kPeriod, unit, 0, unit == 4 ? 20'000 : unit);
+      const auto written = Record(sample * kPeriod, unit, 1, unit == 0 ? 2'097'152 : 0);
+      flows->Take(&read, &out);
+      flows->Take(&written, &out);
+    }
+  }
+  flows->Finish(&out);
+  ASSERT_EQ(out.size(), 3 * kFlowFileRecord);
+  for (size_t i = 0; i < 3; ++i) {
+    const size_t record = i * kFlowFileRecord;
+    EXPECT_EQ(At<uint64_t>(out, record + 16), (i + 1) * kPeriod);
+    EXPECT_EQ(At<uint32_t>(out, record + 24), i == 0 ? 0u : 1u) << "60000 bytes are two steps and a bit";
+    EXPECT_EQ(At<uint32_t>(out, record + 28), 100u);
+    for (size_t column = 2; column < 10; ++column) EXPECT_EQ(At<uint32_t>(out, record + 24 + 4 * column), 0u);
+  }
+  out.clear();
+  flows->Finish(&out);
+  EXPECT_EQ(out, "") << "nothing is told twice";
+}
+
+TEST(Renderers, CopyEnginesTellBytesAndTransfersUnderWay) {
+  const auto engines = RenderAccelerators(kTimes);
+  std::string out = Take(*engines, {Record(kPeriod, 2, 0, 5'000'000'000), Record(kPeriod, 2, 1, 7),
+                                    Record(kPeriod, 3, 0, 40'001), Record(kPeriod, 3, 1, 1)});
+  EXPECT_EQ(out, "") << "more may come of the same moment";
+  // Times of an engine whose bytes were lost, at the next moment.
+  out = Take(*engines, {Record(2 * kPeriod, 5, 0, 0), Record(2 * kPeriod, 5, 1, 20'000)});
+  engines->Finish(&out);
+  ASSERT_EQ(out.size(), 2 * kTransferFileRecord);
+  EXPECT_EQ(NPUPROF_HEAD_FUNC(At<uint16_t>(out, 0)), 0x1a);
+  EXPECT_EQ(At<uint16_t>(out, 2), NPUPROF_STARS_MAGIC);
+  EXPECT_EQ(At<uint64_t>(out, 8), kPeriod);
+  EXPECT_EQ(At<uint16_t>(out, 18), 1);
+  EXPECT_EQ(At<uint64_t>(out, 32), 7u);
+  EXPECT_EQ(At<uint64_t>(out, 40), 5'000'000'000u);
+  EXPECT_EQ(At<uint64_t>(out, 48), 1u);
+  EXPECT_EQ(At<uint64_t>(out, 56), 3u) << "a bit more than two on the average";
+  EXPECT_EQ(At<uint64_t>(out, 64 + 8), 2 * kPeriod);
+  EXPECT_EQ(At<uint16_t>(out, 64 + 18), 2);
+  EXPECT_EQ(At<uint64_t>(out, 64 + 40), 0u);
+  EXPECT_EQ(At<uint64_t>(out, 64 + 48), 1u);
+}
+
+TEST(Renderers, LevelsAreSharesOfThePeaks) {
+  constexpr uint64_t kPeak = 6'400'000'000'000;  // 128 GB in 20 ms
+  const auto levels = RenderLevels(kTimes, kPeak);
+  struct Case {
+    uint64_t hits, misses;  // lines of 128 bytes
+    unsigned memory, buffer;
+  };
+  const Case cases[] = {
+      {0, 0, 0, 0},
+      {1'000'000'000, 0, 0, 255},  // all of the peak
+      {0, 250'000'000, 7, 63},     // all of the memory's, a quarter of the buffer's
+      {0, 1'000'000, 0, 1},        // less than a step of either, and what was left before
+      {0, 40'000'000, 1, 10},
+      {500'000'000, 2'000'000'000, 7, 255},  // no more than all
+      {0, 0, 0, 0},
+  };
+  uint64_t clock = 0;
+  for (const Case& c : cases) {
+    clock += kPeriod;
+    const std::string out = Take(*levels, {Record(clock, 0, 0, c.hits), Record(clock, 0, 1, c.misses)});
+    ASSERT_EQ(out.size(), kTransferFileRecord);
+    EXPECT_EQ(NPUPROF_HEAD_FUNC(At<uint16_t>(out, 0)), 0x1c);
+    EXPECT_EQ(At<uint64_t>(out, 8), clock);
+    EXPECT_EQ(At<uint16_t>(out, 32) & 7u, c.memory) << clock / kPeriod;
+    EXPECT_EQ(At<uint16_t>(out, 32) >> 3, c.buffer) << clock / kPeriod;
+  }
+}
+
 TEST(Renderers, TransfersOfBothLinksAreToldApart) {
   for (const bool pcie : {false, true}) {
     const auto transfer = pcie ? RenderPcieTransfer(kTimes) : RenderLinkTransfer(kTimes);

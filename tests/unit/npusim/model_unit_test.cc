@@ -122,6 +122,53 @@ TEST(ModelUnit, LinksCountTheCopiesThatCrossThem) {
   EXPECT_EQ(d.Totals().link_bytes[1], 4u);
 }
 
+TEST(ModelUnit, FlowsTellWhoUsedTheMainMemory) {
+  Device d;
+  npusim_task kernel = Task(NPUSIM_TASK_VECTOR, 1, 48);
+  kernel.work.read_bytes = 1'000'003;
+  kernel.work.write_bytes = 500'001;
+  d.Submit(kernel);
+  const struct {
+    npusim_copy copy;
+    uint64_t bytes;
+  } copies[] = {{NPUSIM_COPY_LOCAL, 7'777},    {NPUSIM_COPY_FROM_HOST, 1'000}, {NPUSIM_COPY_TO_HOST, 200},
+                {NPUSIM_COPY_FROM_PEER, 30},   {NPUSIM_COPY_TO_PEER, 4},       {NPUSIM_COPY_NIC_SEND, 50'000},
+                {NPUSIM_COPY_NIC_RECEIVE, 600}};
+  for (const auto& c : copies) {
+    npusim_task copy = Task(NPUSIM_TASK_SDMA, 2);
+    copy.copy = static_cast<uint8_t>(c.copy);
+    copy.work.copy_bytes = c.bytes;
+    d.Submit(copy);
+  }
+  d.Finish();
+  const auto flows = Latch(d, REFNPU_UNIT_FLOWS);
+  EXPECT_EQ(flows, (std::vector<uint64_t>{1'000'003, 500'001, 7'777, 7'777, 200, 1'000, 4, 30, 50'000, 600}));
+  const auto hbm = Latch(d, REFNPU_UNIT_HBM);
+  EXPECT_EQ(Sum(flows, 0, 2), Sum(hbm, 0, 2)) << "all of it is of some flow";
+  EXPECT_EQ(Sum(flows, 1, 2), Sum(hbm, 1, 2));
+}
+
+TEST(ModelUnit, CopyEnginesTellBytesAndTime) {
+  Device d;
+  npusim_task copy = Task(NPUSIM_TASK_SDMA, 1);
+  copy.copy = NPUSIM_COPY_TO_PEER;
+  copy.work.copy_bytes = 50 * 998'500;  // 50 bytes per ns, and 1500 ns before the first
+  d.Submit(copy);
+  copy.stream = 2;
+  copy.copy = NPUSIM_COPY_LOCAL;
+  copy.work.copy_bytes = 100 * 98'500;
+  for (int i = 0; i < 3; ++i) d.Submit(copy);
+  d.Advance(300 + 500'000);
+  auto acc = Latch(d, REFNPU_UNIT_ACC);
+  ASSERT_EQ(acc.size(), 16u);
+  EXPECT_EQ(acc[8], 50u * 998'500 / 2) << "half the time, half the bytes";
+  EXPECT_EQ(acc[10], 500u);
+  d.Finish();
+  acc = Latch(d, REFNPU_UNIT_ACC);
+  EXPECT_EQ(acc, (std::vector<uint64_t>{3 * 9'850'000, 3 * 9'850'000, 300, 300, 0, 0, 0, 0, 50 * 998'500, 0,
+                                        1'000, 0, 0, 0, 0, 0}));
+}
+
 TEST(ModelUnit, EachKernelTellsItsLinesOfL2OnBothPaths) {
   for (const bool queue : {true, false}) {
     Device d(Defaults(), 1 << 20);

@@ -31,6 +31,14 @@ TEST(EnvironmentPage, RangesAndDefaultsOfThePageAreThoseOfTheLibrary) {
       {"NPUPROF_KEEP_SECONDS", [](Warnings* w) { return ReadKeeping(w).keep_seconds; }},
       {"NPUPROF_STORAGE_MB", [](Warnings* w) { return StorageLimit(Settings(), w) / 1'000'000; }},
       {"NPUPROF_RING_RECORDS", [](Warnings* w) { return TaskRingSlots(w).value_or(0); }},
+      {"NPUPROF_CORE_SAMPLE_HZ",
+       [](Warnings* w) {
+         Plan plan;
+         EXPECT_TRUE(MakePlan({{0}, 1, ACL_PROF_AICORE_METRICS}, Settings(), &plan).ok());
+         w->insert(w->end(), plan.not_collected.begin(), plan.not_collected.end());
+         const auto period = plan.core_period.count();
+         return period == 0 ? 0 : 1'000'000'000 / static_cast<uint64_t>(period);
+       }},
   };
   const auto ranges = test::DocumentedRanges(NPUPROF_SOURCE_ROOT);
   size_t library = 0;

@@ -62,7 +62,7 @@ TEST(Plan, SettingsChooseSamplersAndTheRestIsNamed) {
   ASSERT_TRUE(settings.Set(ACL_PROF_HOST_SYS_USAGE_FREQ, "10").ok());
   ASSERT_TRUE(settings.Set(ACL_PROF_DVPP_FREQ, "10").ok());
   ASSERT_TRUE(settings.Set(ACL_PROF_STORAGE_LIMIT, "200MB").ok());
-  ASSERT_TRUE(settings.Set(ACL_PROF_SYS_MEM_SERVICEFLOW, "any").ok());
+  ASSERT_TRUE(settings.Set(ACL_PROF_SYS_MEM_SERVICEFLOW, "peers,any,cores,peers").ok());
   ASSERT_TRUE(settings.Set(ACL_PROF_SYS_INTERCONNECTION_FREQ, "50").ok());
   const Plan plan = MustPlan(ACL_PROF_L2CACHE, 255, settings);
   EXPECT_EQ(plan.memory_period, std::chrono::milliseconds(20));
@@ -72,6 +72,9 @@ TEST(Plan, SettingsChooseSamplersAndTheRestIsNamed) {
   EXPECT_EQ(plan.samples, (std::vector{host::Sample::kProcessCpu, host::Sample::kProcessMemory,
                                        host::Sample::kProcessDisk}));
   EXPECT_EQ(plan.sample.host_disk_hz, 10u);
+  EXPECT_EQ(plan.flows, (std::vector<uint32_t>{3, 0}));
+  EXPECT_EQ(plan.sample.qos_events, "peers,cores");
+  EXPECT_EQ(plan.flow_period, std::chrono::milliseconds(20));
   EXPECT_EQ(plan.media_period, std::chrono::milliseconds(100));
   EXPECT_EQ(plan.link_period, std::chrono::milliseconds(20));
   EXPECT_EQ(plan.network_period.count(), 0);
@@ -81,10 +84,41 @@ TEST(Plan, SettingsChooseSamplersAndTheRestIsNamed) {
   EXPECT_EQ(plan.host_period, std::chrono::milliseconds(100));
   std::string named;
   for (const auto& text : plan.not_collected) named += text + '\n';
-  for (const char* wanted : {"numa", "no DDR", "service flows"}) {
+  for (const char* wanted :
+       {"numa", "no DDR", "there is no flow 'any'; there are cores, copies, host, peers, network"}) {
     EXPECT_NE(named.find(wanted), std::string::npos) << wanted << " is not in:\n" << named;
   }
   EXPECT_TRUE(MustPlan(ACL_PROF_TASK_TIME, 255).not_collected.empty());
+}
+
+TEST(Plan, FlowsWithoutAFrequencyAreSampledFiftyTimesASecond) {
+  Settings settings;
+  ASSERT_TRUE(settings.Set(ACL_PROF_SYS_MEM_SERVICEFLOW, "host").ok());
+  const Plan plan = MustPlan(ACL_PROF_TASK_TIME, 255, settings);
+  EXPECT_EQ(plan.flows, std::vector<uint32_t>{2});
+  EXPECT_EQ(plan.flow_period, std::chrono::milliseconds(20));
+  EXPECT_EQ(plan.memory_period.count(), 0);
+}
+
+TEST(Plan, CoresAreSampledIfTheEnvironmentSaysSo) {
+  for (const auto& [hz, ms] : {std::pair{"100", 10u}, {"3", 333u}}) {
+    setenv("NPUPROF_CORE_SAMPLE_HZ", hz, 1);
+    const Plan plan = MustPlan(ACL_PROF_AICORE_METRICS, 1);
+    EXPECT_TRUE(plan.counters);
+    EXPECT_FALSE(plan.tasks) << "samples need no tasks";
+    EXPECT_TRUE(plan.sample.sample_based);
+    EXPECT_EQ(plan.sample.cube_interval_ms, ms);
+    EXPECT_EQ(plan.core_period.count(), 1'000'000'000 / std::atoi(hz));
+    EXPECT_EQ(MustPlan(ACL_PROF_TASK_TIME, 1).core_period.count(), 0) << "there is nothing to sample";
+  }
+  setenv("NPUPROF_CORE_SAMPLE_HZ", "101", 1);
+  const Plan plan = MustPlan(ACL_PROF_AICORE_METRICS, 1);
+  EXPECT_EQ(plan.core_period.count(), 0);
+  EXPECT_TRUE(plan.tasks);
+  EXPECT_EQ(plan.not_collected,
+            std::vector<std::string>{"NPUPROF_CORE_SAMPLE_HZ is \"101\"; allowed is a whole number from "
+                                     "1 to 100; taken is counting by task"});
+  unsetenv("NPUPROF_CORE_SAMPLE_HZ");
 }
 
 TEST(Plan, StorageLimitIsTheSmallerOfSettingAndEnvironment) {

@@ -253,13 +253,14 @@ struct queue {
 struct hbm_slot {
 	u64 start_ns, end_ns;
 	u64 bytes[2];
+	u32 flow; /* NPUPROF_FLOW_* */
 };
 
 struct hbm {
 	struct hbm_slot *slots; /* ring, a power of two */
 	u32 room, head, count;
 	u64 free_at;
-	u64 done[2];
+	u64 done[NPUPROF_FLOWS][2];
 };
 
 struct unit {
@@ -280,9 +281,11 @@ enum linear {
 	L_LINK_TX,
 	L_PCIE_RX,
 	L_PCIE_TX,
+	L_LOCAL,
 	L_DVPP_NS,
 	L_DVPP_FRAMES = L_DVPP_NS + NPUSIM_DVPP_ENGINES,
-	L_COUNT = L_DVPP_FRAMES + NPUSIM_DVPP_ENGINES
+	L_COPY_NS = L_DVPP_FRAMES + NPUSIM_DVPP_ENGINES, /* by enum npusim_copy */
+	L_COUNT = L_COPY_NS + NPUSIM_COPIES
 };
 
 /* Engines that serve one task at a time each. */
@@ -488,7 +491,7 @@ void queue_reset(struct npusim_model *m);
 void queue_sample(struct npusim_model *m, u32 index, u32 gen);
 
 /* units.c */
-u64 hbm_reserve(struct npusim_model *m, u64 start_ns, u64 read, u64 written);
+u64 hbm_reserve(struct npusim_model *m, u64 start_ns, u32 flow, u64 read, u64 written);
 void units_task_ended(struct npusim_model *m, const struct task *t);
 u32 units_totals(struct npusim_model *m, u32 unit, bool llc_writes, u64 *out);
 void units_latch(struct npusim_model *m, u32 unit);

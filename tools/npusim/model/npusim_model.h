@@ -88,6 +88,7 @@ enum npusim_copy {
 	NPUSIM_COPY_TO_PEER,   /* reads HBM */
 	NPUSIM_COPY_NIC_SEND,  /* network: reads HBM, counts as sent on port 0 */
 	NPUSIM_COPY_NIC_RECEIVE,
+	NPUSIM_COPIES
 };
 
 enum npusim_dvpp {

@@ -121,7 +121,7 @@ static void finish_cost(struct npusim_model *m, struct task *t, u64 start)
 	u64 span = 0;
 
 	if (c->hbm[0] | c->hbm[1])
-		span = hbm_reserve(m, start, c->hbm[0], c->hbm[1]) - start;
+		span = hbm_reserve(m, start, NPUPROF_FLOW_CORES, c->hbm[0], c->hbm[1]) - start;
 	t->start_ns = start;
 	t->end_ns = start;
 	cost_finish(m, c, span);
@@ -270,6 +270,21 @@ void copy_hbm_bytes(const struct task *t, u64 *read, u64 *written)
 	*written = t->d.copy == NPUSIM_COPY_LOCAL || !*read ? bytes : 0;
 }
 
+static u32 copy_flow(const struct task *t)
+{
+	static const u32 flows[NPUSIM_COPIES] = {
+		[NPUSIM_COPY_LOCAL] = NPUPROF_FLOW_COPIES,
+		[NPUSIM_COPY_FROM_HOST] = NPUPROF_FLOW_HOST,
+		[NPUSIM_COPY_TO_HOST] = NPUPROF_FLOW_HOST,
+		[NPUSIM_COPY_FROM_PEER] = NPUPROF_FLOW_PEERS,
+		[NPUSIM_COPY_TO_PEER] = NPUPROF_FLOW_PEERS,
+		[NPUSIM_COPY_NIC_SEND] = NPUPROF_FLOW_NETWORK,
+		[NPUSIM_COPY_NIC_RECEIVE] = NPUPROF_FLOW_NETWORK,
+	};
+
+	return flows[t->d.copy];
+}
+
 void place_engine(struct npusim_model *m, struct task *t)
 {
 	u64 duration, read = 0, written = 0;
@@ -298,7 +313,8 @@ void place_engine(struct npusim_model *m, struct task *t)
 	t->start_ns = max_u64(m->now, *free_at);
 	if (read | written)
 		duration =
-			max_u64(duration, hbm_reserve(m, t->start_ns, read, written) - t->start_ns);
+			max_u64(duration, hbm_reserve(m, t->start_ns, copy_flow(t), read, written) -
+						  t->start_ns);
 	t->end_ns = t->start_ns + duration;
 	*free_at = t->end_ns;
 }

@@ -47,6 +47,8 @@ static u32 record_size(u32 channel)
 	case NPUPROF_CHANNEL_L2:
 	case NPUPROF_CHANNEL_LINK:
 	case NPUPROF_CHANNEL_PCIE:
+	case NPUPROF_CHANNEL_FLOWS:
+	case NPUPROF_CHANNEL_ACCELERATORS:
 		return sizeof(struct npuprof_rec_bandwidth);
 	case NPUPROF_CHANNEL_SOC_PMU:
 		return sizeof(struct npuprof_rec_soc_pmu);
@@ -71,6 +73,10 @@ static int channel_unit(u32 channel)
 		return REFNPU_UNIT_LINK;
 	case NPUPROF_CHANNEL_PCIE:
 		return REFNPU_UNIT_PCIE;
+	case NPUPROF_CHANNEL_FLOWS:
+		return REFNPU_UNIT_FLOWS;
+	case NPUPROF_CHANNEL_ACCELERATORS:
+		return REFNPU_UNIT_ACC;
 	}
 	return -1;
 }

@@ -156,9 +156,15 @@ static u64 read_trace(const struct npusim_model *m, u32 offset)
 
 static u64 read_unit(const struct npusim_model *m, u32 offset)
 {
-	static const u32 counts[REFNPU_UNITS] = {
-		2 * HBM_CHANNELS, 8 * LLC_SLICES, 2, 2 * NIC_PORTS, 2 * NPUSIM_DVPP_ENGINES, 2, 2
-	};
+	static const u32 counts[REFNPU_UNITS] = { 2 * HBM_CHANNELS,
+						  8 * LLC_SLICES,
+						  2,
+						  2 * NIC_PORTS,
+						  2 * NPUSIM_DVPP_ENGINES,
+						  2,
+						  2,
+						  2 * NPUPROF_FLOWS,
+						  4 * NPUPROF_ACCELERATORS };
 	u32 unit = (offset - UNIT_FIRST) / 0x400, reg = (offset - UNIT_FIRST) % 0x400;
 
 	if (within(reg, REFNPU_UNIT_TOTAL(0), REFNPU_UNIT_TOTAL(REFNPU_UNIT_TOTALS)))

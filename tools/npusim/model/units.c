@@ -13,8 +13,10 @@ static void hbm_retire(struct npusim_model *m)
 	struct hbm *h = &m->hbm;
 
 	while (h->count && h->slots[h->head].end_ns <= m->now) {
-		h->done[0] += h->slots[h->head].bytes[0];
-		h->done[1] += h->slots[h->head].bytes[1];
+		u64 *done = h->done[h->slots[h->head].flow];
+
+		done[0] += h->slots[h->head].bytes[0];
+		done[1] += h->slots[h->head].bytes[1];
 		h->head = (h->head + 1) & (h->room - 1);
 		h->count--;
 	}
@@ -35,7 +37,7 @@ static void hbm_grow(struct hbm *h)
 	h->head = 0;
 }
 
-u64 hbm_reserve(struct npusim_model *m, u64 start_ns, u64 read, u64 written)
+u64 hbm_reserve(struct npusim_model *m, u64 start_ns, u32 flow, u64 read, u64 written)
 {
 	struct hbm *h = &m->hbm;
 	u64 start = max_u64(start_ns, h->free_at);
@@ -45,26 +47,37 @@ u64 hbm_reserve(struct npusim_model *m, u64 start_ns, u64 read, u64 written)
 		hbm_grow(h);
 	h->free_at = start + hbm_ns(m, read + written);
 	h->slots[(h->head + h->count++) & (h->room - 1)] = (struct hbm_slot){
-		.start_ns = start, .end_ns = h->free_at, .bytes = { read, written }
+		.start_ns = start, .end_ns = h->free_at, .bytes = { read, written }, .flow = flow
 	};
 	return h->free_at;
 }
 
-static void hbm_totals(struct npusim_model *m, u64 *out)
+static void flow_totals(struct npusim_model *m, u64 done[NPUPROF_FLOWS][2])
 {
 	struct hbm *h = &m->hbm;
-	u64 done[2];
-	u32 i, way;
+	u32 way;
 
 	hbm_retire(m);
-	memcpy(done, h->done, sizeof(done));
+	memcpy(done, h->done, sizeof(h->done));
 	/* Transfers are served in turn, so only the first may be under way. */
 	if (h->count && h->slots[h->head].start_ns < m->now) {
 		struct hbm_slot *s = &h->slots[h->head];
 
 		for (way = 0; way < 2; way++)
-			done[way] += mul_div(s->bytes[way], m->now - s->start_ns,
-					     s->end_ns - s->start_ns);
+			done[s->flow][way] += mul_div(s->bytes[way], m->now - s->start_ns,
+						      s->end_ns - s->start_ns);
+	}
+}
+
+static void hbm_totals(struct npusim_model *m, u64 *out)
+{
+	u64 flows[NPUPROF_FLOWS][2], done[2] = { 0 };
+	u32 i;
+
+	flow_totals(m, flows);
+	for (i = 0; i < NPUPROF_FLOWS; i++) {
+		done[0] += flows[i][0];
+		done[1] += flows[i][1];
 	}
 	for (i = 0; i < HBM_CHANNELS; i++) {
 		out[2 * i] = block_share(done[0], HBM_CHANNELS, i);
@@ -72,11 +85,11 @@ static void hbm_totals(struct npusim_model *m, u64 *out)
 	}
 }
 
-/* What the bytes of a copy count as, by direction; L_COUNT: nothing. */
+/* What the bytes of a copy count as, by direction. */
 static u32 copy_counts(u8 copy)
 {
 	static const u32 counts[] = {
-		[NPUSIM_COPY_LOCAL] = L_COUNT,	      [NPUSIM_COPY_FROM_HOST] = L_PCIE_RX,
+		[NPUSIM_COPY_LOCAL] = L_LOCAL,	      [NPUSIM_COPY_FROM_HOST] = L_PCIE_RX,
 		[NPUSIM_COPY_TO_HOST] = L_PCIE_TX,    [NPUSIM_COPY_FROM_PEER] = L_LINK_RX,
 		[NPUSIM_COPY_TO_PEER] = L_LINK_TX,    [NPUSIM_COPY_NIC_SEND] = L_NIC_TX,
 		[NPUSIM_COPY_NIC_RECEIVE] = L_NIC_RX,
@@ -92,6 +105,8 @@ static u64 linear_total(const struct task *t, u32 what)
 	switch (t->d.kind) {
 	case NPUSIM_TASK_SDMA:
 	case NPUSIM_TASK_PCIE_DMA:
+		if (what == (u32)L_COPY_NS + t->d.copy)
+			return t->end_ns - t->start_ns;
 		return what == copy_counts(t->d.copy) ? t->d.work.copy_bytes : 0;
 	case NPUSIM_TASK_DVPP:
 		if (what == (u32)L_DVPP_NS + t->d.engine)
@@ -156,6 +171,32 @@ static void llc_totals(const struct npusim_model *m, bool writes, u64 *out)
 	}
 }
 
+/* Of each engine: bytes of main memory that it read and wrote, and the microseconds of both. */
+static void accelerator_totals(const struct npusim_model *m, u64 *out)
+{
+	static const struct {
+		u32 bytes[2], copy[2]; /* by way: reads main memory, writes it */
+	} engines[NPUPROF_ACCELERATORS] = {
+		[NPUPROF_ACC_COPIES] = { { L_LOCAL, L_LOCAL },
+					 { NPUSIM_COPY_LOCAL, NPUSIM_COPY_LOCAL } },
+		[NPUPROF_ACC_HOST] = { { L_PCIE_TX, L_PCIE_RX },
+				       { NPUSIM_COPY_TO_HOST, NPUSIM_COPY_FROM_HOST } },
+		[NPUPROF_ACC_PEERS] = { { L_LINK_TX, L_LINK_RX },
+					{ NPUSIM_COPY_TO_PEER, NPUSIM_COPY_FROM_PEER } },
+		[NPUPROF_ACC_NETWORK] = { { L_NIC_TX, L_NIC_RX },
+					  { NPUSIM_COPY_NIC_SEND, NPUSIM_COPY_NIC_RECEIVE } },
+	};
+	u32 i, way;
+
+	for (i = 0; i < NPUPROF_ACCELERATORS; i++) {
+		for (way = 0; way < 2; way++) {
+			out[4 * i + way] = linear_now(m, engines[i].bytes[way]);
+			out[4 * i + 2 + way] =
+				linear_now(m, L_COPY_NS + engines[i].copy[way]) / 1000;
+		}
+	}
+}
+
 u32 units_totals(struct npusim_model *m, u32 unit, bool llc_writes, u64 *out)
 {
 	u32 i;
@@ -183,6 +224,12 @@ u32 units_totals(struct npusim_model *m, u32 unit, bool llc_writes, u64 *out)
 		out[0] = linear_now(m, L_PCIE_RX);
 		out[1] = linear_now(m, L_PCIE_TX);
 		return 2;
+	case REFNPU_UNIT_FLOWS:
+		flow_totals(m, (u64(*)[2])out);
+		return 2 * NPUPROF_FLOWS;
+	case REFNPU_UNIT_ACC:
+		accelerator_totals(m, out);
+		return 4 * NPUPROF_ACCELERATORS;
 	default:
 		for (i = 0; i < NPUSIM_DVPP_ENGINES; i++) {
 			out[2 * i] = linear_now(m, L_DVPP_NS + i) / 1000;

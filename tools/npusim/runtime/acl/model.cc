@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "runtime/acl/api.h"
 #include "runtime/acl/convert.h"
@@ -27,6 +28,7 @@ namespace {
 struct LoadedModel {
   std::vector<ops::Tensor> inputs, outputs;
   std::vector<RtOperator> ops;
+  std::vector<std::optional<ops::Operator>> dynamic;  // of those whose shapes are settled at each execution
   ModelMemory memory;
   uint32_t device;
   mutable std::atomic<uint64_t> executions{0};
@@ -47,6 +49,26 @@ Registry& Models() {
 constexpr uint16_t kModelStartTag = 0, kModelEndTag = 1, kIterationEndTag = 4;
 
 constexpr uint64_t kModelBits = PROF_TASK_TIME | PROF_TASK_TIME_L1 | PROF_TASK_TIME_L2 | PROF_TASK_TIME_L3;
+
+enum ScheduleStep : uint32_t { kScheduleOperator, kInferShape, kTiling };
+
+Span StepSpan(ScheduleStep step, uint64_t bits, uint64_t name) {
+  return Span(rtGraphEngineWants(bits), MSPROF_REPORT_NODE_LEVEL, MSPROF_REPORT_NODE_GE_API_BASE_TYPE + step,
+              name);
+}
+
+// What the host does for an operator of dynamic shape before each launch.
+void Schedule(const ops::Operator& op, uint64_t name) {
+  const Span whole = StepSpan(kScheduleOperator, PROF_GE_API_L0 | PROF_GE_API_L1, name);
+  {
+    const Span span = StepSpan(kInferShape, PROF_GE_API_L1, name);
+    uint64_t bytes = 0;
+    for (const ops::Tensor& tensor : op.outputs) bytes += tensor.StorageBytes();
+    static_cast<void>(bytes);
+  }
+  const Span span = StepSpan(kTiling, PROF_GE_API_L1, name);
+  static_cast<void>(ops::PlanOperator(op, PlanningCores()));
+}
 
 std::shared_ptr<const LoadedModel> FindModel(uint32_t id) {
   std::lock_guard lock(Models().mutex);
@@ -70,6 +92,7 @@ int Load(uint32_t* id, Read read) {
   model->device = static_cast<uint32_t>(device);
   for (size_t i = 0; i < file.ops.size(); i++) {
     model->ops.push_back(ToLaunchable(file.ops[i], file.plans[i]));
+    model->dynamic.push_back(file.ops[i].is_static ? std::nullopt : std::optional(file.ops[i]));
     uint64_t outputs = 0;
     for (const auto& tensor : file.ops[i].outputs) outputs += tensor.StorageBytes();
     model->memory.Add(outputs);
@@ -124,6 +147,7 @@ int Execute(uint32_t id, const aclmdlDataset* input, const aclmdlDataset* output
   if (marked) rtProfilerTraceEx(iteration, id, kModelStartTag, stream);
   MemoryTrace memory(model->memory, model->device, graph == nullptr);
   for (size_t i = 0; i < model->ops.size(); i++) {
+    if (model->dynamic[i]) Schedule(*model->dynamic[i], model->ops[i].name);
     if (int code = rtLaunchOperator(model->ops[i], stream)) return code;
     memory.Launched(i, model->ops[i].name);
   }

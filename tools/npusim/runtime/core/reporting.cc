@@ -101,6 +101,7 @@ struct Registration {
     NameTypes(node, MSPROF_REPORT_NODE_CONTEXT_ID_INFO_TYPE, {"context_id_info", "launch"});
     NameTypes(node, MSPROF_REPORT_NODE_ATTR_INFO_TYPE, {"node_attr_info"});
     NameTypes(node, MSPROF_REPORT_NODE_TASK_MEMORY_TYPE, {"task_memory_info"});
+    NameTypes(node, MSPROF_REPORT_NODE_GE_API_BASE_TYPE, {"ScheduleOperator", "InferShape", "Tiling"});
     NameTypes(MSPROF_REPORT_MODEL_LEVEL, 0, {"graph_id_map", "ModelExecute", "ModelLoad"});
     MsprofRegisterCallback(MSPROF_MODULE_RUNTIME, OnRuntimeCommand);
     MsprofRegisterCallback(MSPROF_MODULE_GE, OnGraphEngineCommand);
