@@ -264,6 +264,80 @@ ACL_FUNC_VISIBILITY aclError aclprofRangePushEx(aclprofEventAttributes *attr);
 /** Ends the range that this thread began last. @return 0; 100000 without one */
 ACL_FUNC_VISIBILITY aclError aclprofRangePop(void);
 
+/*
+ * Subscription: operators of loaded models come through a pipe of the program while they run, as items of
+ * aclprofGetOpDescSize() bytes, each written as a whole. aclprofInit() and subscriptions exclude each other.
+ *
+ *	int fds[2]; pipe(fds);
+ *	config = aclprofCreateSubscribeConfig(1, ACL_AICORE_NONE, &fds[1]);
+ *	aclprofModelSubscribe(model, config);	... executions; another thread reads fds[0] ...
+ *	aclprofModelUnSubscribe(model);		the writing end is closed, and fds[1] is -1
+ *
+ * What was read is given to the functions below: opInfo and its bytes, and an index from 0. Numbers are those of the
+ * device's clock in microseconds. Nothing is erased by reading.
+ */
+
+typedef struct aclprofSubscribeConfig aclprofSubscribeConfig; /* opaque */
+typedef enum {
+  ACL_SUBSCRIBE_OP = 0,
+  ACL_SUBSCRIBE_SUBGRAPH = 1,
+  ACL_SUBSCRIBE_OP_THREAD = 2,
+  ACL_SUBSCRIBE_NONE = 0xFF
+} aclprofSubscribeOpFlag;
+typedef enum { ACL_SUBSCRIBE_ATTRI_NONE = -1, ACL_SUBSCRIBE_ATTRI_THREADID = 0 } aclprofSubscribeOpAttri;
+
+/**
+ * @param timeInfoSwitch 1: with times, 0: without
+ * @param aicoreMetrics counter group of the device meanwhile; items do not have counters
+ * @param fd leads to an int, the writing end of a pipe, which lives until the last subscription with it ends
+ * @return NULL for fd NULL and another switch
+ */
+ACL_FUNC_VISIBILITY aclprofSubscribeConfig *aclprofCreateSubscribeConfig(int8_t timeInfoSwitch,
+                                                                         aclprofAicoreMetrics aicoreMetrics,
+                                                                         void *fd);
+/** @return 0; 100000 for NULL and for a pointer that is no living description */
+ACL_FUNC_VISIBILITY aclError aclprofDestroySubscribeConfig(const aclprofSubscribeConfig *profSubscribeConfig);
+/**
+ * @return 0; 100011 the model is not loaded; 100000 no configuration, neither times nor counters; 148047 after
+ *         aclprofInit(); 100042; 148046 subscribed already; 100010 other models are subscribed with other counters, or on
+ *         this device with another switch; 500005
+ */
+ACL_FUNC_VISIBILITY aclError aclprofModelSubscribe(uint32_t modelId,
+                                                   const aclprofSubscribeConfig *profSubscribeConfig);
+/**
+ * Ends it. What the device has run is sent first, for at most 5 seconds if nobody reads. The last one with a pipe closes the
+ * writing end and writes -1 into the program's int.
+ * @return 0; 100011 not loaded or not subscribed; 148047; 100042; 500005
+ */
+ACL_FUNC_VISIBILITY aclError aclprofModelUnSubscribe(uint32_t modelId);
+
+/** Bytes of an item. @return 0; 100000 for NULL */
+ACL_FUNC_VISIBILITY aclError aclprofGetOpDescSize(size_t *opDescSize);
+/** Number of items. @return 0; 100000 NULL, not a number of whole items, an item that no subscription wrote */
+ACL_FUNC_VISIBILITY aclError aclprofGetOpNum(const void *opInfo, size_t opInfoLen, uint32_t *opNumber);
+/** Bytes of a type or name, its end mark included. @return 0; 100000 as above, and for an index there is not */
+ACL_FUNC_VISIBILITY aclError aclprofGetOpTypeLen(const void *opInfo, size_t opInfoLen, uint32_t index,
+                                                 size_t *opTypeLen);
+ACL_FUNC_VISIBILITY aclError aclprofGetOpNameLen(const void *opInfo, size_t opInfoLen, uint32_t index,
+                                                 size_t *opNameLen);
+/** The type or name, "N/A" if nobody told. @return 0; 100000 as above, and if the room is too small */
+ACL_FUNC_VISIBILITY aclError aclprofGetOpType(const void *opInfo, size_t opInfoLen, uint32_t index,
+                                              char *opType, size_t opTypeLen);
+ACL_FUNC_VISIBILITY aclError aclprofGetOpName(const void *opInfo, size_t opInfoLen, uint32_t index,
+                                              char *opName, size_t opNameLen);
+/** Microseconds. @return 0 without times, and where the functions above fail */
+ACL_FUNC_VISIBILITY uint64_t aclprofGetOpStart(const void *opInfo, size_t opInfoLen, uint32_t index);
+ACL_FUNC_VISIBILITY uint64_t aclprofGetOpEnd(const void *opInfo, size_t opInfoLen, uint32_t index);
+ACL_FUNC_VISIBILITY uint64_t aclprofGetOpDuration(const void *opInfo, size_t opInfoLen, uint32_t index);
+/** The model. @return 100000 where the functions above fail */
+ACL_FUNC_VISIBILITY size_t aclprofGetModelId(const void *opInfo, size_t opInfoLen, uint32_t index);
+/** @return ACL_SUBSCRIBE_OP; ACL_SUBSCRIBE_NONE where the functions above fail */
+ACL_FUNC_VISIBILITY aclprofSubscribeOpFlag aclprofGetOpFlag(const void *opInfo, size_t opInfoLen,
+                                                            uint32_t index);
+/** The thread of an operator of a thread, as text that is valid until the next call of this thread. @return NULL otherwise */
+ACL_FUNC_VISIBILITY const char *aclprofGetOpAttriValue(const void *opInfo, size_t opInfoLen, uint32_t index,
+                                                       aclprofSubscribeOpAttri attri);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "npuprof/acl_prof_loaded.h"
 #include "api/message.h"
+#include "npuprof/acl_prof_loaded.h"
 #include "session/manager.h"
 
 extern "C" int aclprofWarmup(const aclprofConfig* profilerConfig) {

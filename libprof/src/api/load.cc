@@ -4,8 +4,10 @@
 #include "session/config.h"
 #include "session/manager.h"
 #include "session/mstx.h"
+#include "session/op_item.h"
 #include "session/stamps.h"
 #include "session/steps.h"
+#include "session/subscription.h"
 
 namespace npuprof {
 namespace {
@@ -20,6 +22,8 @@ __attribute__((constructor)) void MakeAtLoad() {
     stamps::Lock();
     steps::Lock();
     mstx::Lock();
+    op_item::Lock();
+    SubscribeConfigLock();
     Manager::Process();
   } catch (...) {
     // No memory; the first call tries again.

@@ -89,6 +89,8 @@ void DeviceSource::MoveRing(unsigned ring, drain::Progress* progress) {
       taken = target.file->Append(run.data, run.count, &target.ledger);
     }
     if (target.meter.on()) NoteSamples(ring, run.data, taken);
+    if (on_records_ && taken > 0)
+      on_records_(session_.ring(ring).request.channel, run.data, taken, reader.record_size());
     reader.Release(taken);
     moved += taken;
     if (taken < run.count) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +33,9 @@ class DeviceSource final : public drain::Source {
   void Route(unsigned ring, trace::RecordFile& file, std::shared_ptr<Renderer> renderer);
   /// What is subtracted from device clocks in everything that this tells; before the source is added.
   void SetBase(uint64_t base) { base_ = base; }
+  /// Shows @p visit records that are taken up: channel, records, their number and size. Before the source is added.
+  using Visit = std::function<void(uint32_t channel, const std::byte* data, size_t count, size_t size)>;
+  void OnRecords(Visit visit) { on_records_ = std::move(visit); }
   /// Notes a bracket taken elsewhere (at start and stop). Any thread but only while the drain does not visit:
   /// before Add() or after Finish().
   void AddClock(const ClockBracket& bracket) { clocks_.push_back(bracket); }
@@ -73,6 +78,7 @@ class DeviceSource final : public drain::Source {
   DeviceSession& session_;
   std::vector<Target> routes_;
   uint64_t base_ = 0;
+  Visit on_records_;
   std::vector<npuprof_rec_event> gaps_;
   uint64_t gaps_not_kept_ = 0;
   uint64_t events_read_ = 0;

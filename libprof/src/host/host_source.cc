@@ -94,7 +94,11 @@ bool HostSource::Take(const Entry& entry) {
   std::memcpy(&level, record + 2, sizeof(level));
   std::memcpy(&type, record + 4, sizeof(type));
   Route* route = Resolve(entry, level, type);
-  if (route) return route->output->file.Append(record, 1, route->ledger) == 1;
+  if (route) {
+    if (route->output->file.Append(record, 1, route->ledger) != 1) return false;
+    if (on_record_) on_record_(entry);
+    return true;
+  }
   if (others_++ == 0) {
     on_message_(drain::Severity::kError, "records of more than " + std::to_string(kMostFiles) +
                                              " types were reported; those of level " + std::to_string(level) +

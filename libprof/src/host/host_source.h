@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,6 +28,9 @@ class HostSource final : public drain::Source {
              drain::MessageHandler on_message);
   ~HostSource() override;
 
+  /// Shows @p visit each record that is taken up. Before the source is added.
+  void OnRecord(std::function<void(const Entry&)> visit) { on_record_ = std::move(visit); }
+
   drain::Progress Poll(const drain::Pass& pass) override;
   std::chrono::nanoseconds Interval() const override { return std::chrono::milliseconds(20); }
 
@@ -51,6 +55,7 @@ class HostSource final : public drain::Source {
   const std::string host_data_;
   const uint32_t epoch_;
   const drain::MessageHandler on_message_;
+  std::function<void(const Entry&)> on_record_;
   std::unordered_map<uint64_t, Route> routes_;
   uint64_t others_ = 0;                                          // records that got no route
   std::map<std::string, std::unique_ptr<Output>> outputs_;       // by file name

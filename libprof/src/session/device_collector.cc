@@ -100,6 +100,12 @@ Status DeviceCollector::Begin() {
   for (const auto& [ring, rendering] : renderings_) source_->Route(ring, *rendering.file, rendering.renderer);
   if (Status status = WriteMetadata(); !status.ok()) return status;
 
+  if (RecordTap* tap = context_.tap) {
+    source_->OnRecords([tap, id = id_, hz = session_->query().clock_hz](
+                           uint32_t channel, const std::byte* data, size_t count, size_t size) {
+      tap->Device({id, hz, channel, data, count, size});
+    });
+  }
   context_.collection.Add(source_);
   added_ = true;
   npuprof_control control = {};

@@ -18,6 +18,7 @@
 #include "drain/drain.h"
 #include "session/messages.h"
 #include "session/plan.h"
+#include "session/record_tap.h"
 #include "trace/directory.h"
 #include "trace/manifest.h"
 #include "trace/metadata.h"
@@ -47,6 +48,7 @@ class DeviceCollector {
     Messages& messages;
     DeviceFiles& files;
     uint32_t task_slots;  ///< 0: the defaults
+    RecordTap* tap;       ///< sees the records, or nullptr
   };
 
   /// Opens the device, writes its metadata and starts it; on failure nothing of it is left.

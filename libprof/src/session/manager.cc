@@ -44,7 +44,8 @@ const fork_locks::Lock Manager::kForkLocks[] = {
     LockOf<DictionaryLock>(),      LockOf<ConfigLock>(),
     LockOf<&Manager::FactsLock>(), LockOf<&Manager::ComponentsLock>(),
     LockOf<stamps::Lock>(),        LockOf<steps::Lock>(),
-    LockOf<mstx::Lock>()};
+    LockOf<mstx::Lock>(),          LockOf<op_item::Lock>(),
+    LockOf<SubscribeConfigLock>()};
 const unsigned Manager::kForkLockCount = std::size(kForkLocks);
 
 // From the first call on: another thread may fork while a session is started for the first time.
@@ -271,7 +272,7 @@ Result Manager::OpenSession(std::unique_ptr<Session> fresh, const Session::Reque
     // They were set for this window; what is set from now on is for the next.
     if (request.settings == &settings_) window_settings_ = std::exchange(settings_, Settings());
     next_output_.reset();
-    StartKeeper(request.output);
+    if (!request.tap) StartKeeper(request.output);
   }
   return Result::Ok();
 }
@@ -540,6 +541,7 @@ void Manager::AtExit() {
       manager.exiting_ = true;
       if (const Result result = manager.StopSession(true); !result.ok()) LogError(result.text);
       manager.mode_ = Mode::kOff;
+      manager.RemoveSubscriptionFiles();
       manager.control_.unlock();
       return;
     }
@@ -576,6 +578,7 @@ void Manager::ForkChild() {
   new (&manager.owner_) std::string;
   new (&manager.job_) std::string;
   manager.follow_devices_ = false;
+  static_cast<void>(manager.subscription_.release());  // its thread is the parent's
 }
 
 }  // namespace npuprof

@@ -20,6 +20,7 @@
 #include "session/result.h"
 #include "session/session.h"
 #include "session/settings.h"
+#include "session/subscription.h"
 
 namespace npuprof {
 
@@ -68,6 +69,10 @@ class Manager {
   /// Ends it when the runtime ends.
   Result StopRecording();
 
+  /// Sends the operators of a model into a pipe while they run. One session serves all subscriptions.
+  Result Subscribe(uint32_t model, const aclprofSubscribeConfig* config);
+  Result Unsubscribe(uint32_t model);
+
   struct Facts {
     Mode mode = Mode::kOff;
     bool running = false;
@@ -114,6 +119,9 @@ class Manager {
   Result OpenSession(std::unique_ptr<Session> fresh, const Session::Request& request, const Before* before);
   Result StartWarmed();
   void DiscardWarmed();
+  std::optional<uint32_t> DeviceOf(uint32_t model) const;
+  void EndSubscription();
+  void RemoveSubscriptionFiles() const;
   /// Has the next directories begun in time and old ones removed, if settings of the session ask for it.
   void StartKeeper(const std::string& output);
   /// Ends the directory and begins the next, for the keeper that was started as number @p round.
@@ -136,6 +144,7 @@ class Manager {
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session> warmed_;  ///< prepared by Warmup(), and its request
   Session::Request warm_request_;
+  std::unique_ptr<Subscription> subscription_;
   Components components_;
   unsigned starts_ = 0;
   bool handlers_installed_ = false;

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <thread>
 
 #include "drain/storage.h"
 #include "host/queue.h"
@@ -117,6 +118,7 @@ Result Session::Prepare(const Request& request, std::unique_ptr<Session>* out) {
 Result Session::Prepare(const Request& request) {
   const uint64_t begin = host::MonotonicRawNs();
   command_line_ = CommandLine();
+  tap_ = request.tap;
   settings_ = request.settings->All();
   if (Result result = MakePlan(wanted_, *request.settings, &plan_); !result.ok()) return result;
   for (const std::string& text : plan_.not_collected) messages_.Add(drain::Severity::kWarning, text);
@@ -176,6 +178,7 @@ Result Session::Open(const Request& request) {
   host_source_ = std::make_shared<host::HostSource>(
       *collection_, directory_.host_data(), epoch,
       [this](drain::Severity severity, const std::string& text) { messages_.Add(severity, text); });
+  if (tap_) host_source_->OnRecord([tap = tap_](const host::Entry& entry) { tap->Host(entry); });
   AddHostSources();
   if (request.start_components) {
     for (const std::string& text : request.start_components(*this))
@@ -282,7 +285,7 @@ Result Session::StartDevice(uint32_t id) {
   }
   std::unique_ptr<DeviceCollector> collector;
   const Status status = DeviceCollector::Start(
-      {backend_, plan_, directory_, host_, begin_, *collection_, messages_, *files, task_slots_}, id,
+      {backend_, plan_, directory_, host_, begin_, *collection_, messages_, *files, task_slots_, tap_}, id,
       &collector);
   if (!status.ok()) {
     messages_.Add(drain::Severity::kError, status.text);
@@ -325,6 +328,12 @@ Result Session::AddDevices(const std::vector<uint32_t>& devices, const std::set<
 
 Result Session::DeviceOpened(uint32_t id) {
   return Lists(id) ? StartDevice(id) : Result::Ok();
+}
+
+void Session::Settle() {
+  // Rings are looked at in time, not on demand: the longest that any of them waits, and a bit.
+  constexpr milliseconds kLongest{250};
+  std::this_thread::sleep_for(kLongest);
 }
 
 void Session::DeviceClosed(uint32_t id) {

@@ -20,6 +20,7 @@
 #include "session/keeping.h"
 #include "session/messages.h"
 #include "session/plan.h"
+#include "session/record_tap.h"
 #include "session/result.h"
 #include "trace/directory.h"
 #include "trace/manifest.h"
@@ -42,6 +43,7 @@ class Session {
     std::string previous;             ///< name of the directory that this one goes on from; "" if none
     std::vector<std::string> notes;   ///< for the manifest
     uint64_t previous_end_ns = 0;     ///< CLOCK_MONOTONIC_RAW of its end
+    RecordTap* tap = nullptr;         ///< sees all records, and outlives the session
     /// Called once host records are accepted and before devices start.
     std::function<std::vector<std::string>(const Session&)> start_components;
     /// Called if a start that got that far fails after all.
@@ -62,6 +64,8 @@ class Session {
   Result AddDevices(const std::vector<uint32_t>& devices, const std::set<uint32_t>& open_devices);
   /// The program opened or closes a device.
   Result DeviceOpened(uint32_t id);
+  /// Waits until records of what has ended are taken up.
+  void Settle();
   void DeviceClosed(uint32_t id);
 
   /// Stops devices and host, completes the directory. The components have been stopped before.
@@ -110,6 +114,7 @@ class Session {
   Wanted wanted_;
   Plan plan_;
   std::map<std::string, std::string> settings_;
+  RecordTap* tap_ = nullptr;
   device::Backend backend_ = device::Backend::kNone;
   uint32_t task_slots_ = 0;
   uint64_t storage_limit_ = 0;

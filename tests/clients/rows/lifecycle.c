@@ -517,7 +517,9 @@ ROW(warmup_null, 100000) {
   MUST(init());
   return aclprofWarmup(NULL);
 }
-ROW(warmup_without_init, 100043) { return aclprofWarmup(config(0, ACL_PROF_MSPROFTX)); }
+ROW(warmup_without_init, 100043) {
+  return aclprofWarmup(config(0, ACL_PROF_MSPROFTX));
+}
 ROW(warmup_unknown_bit, 200007) {
   MUST(init());
   return aclprofWarmup(config(0, ACL_PROF_MSPROFTX | 0x10000));
@@ -546,4 +548,6 @@ ROW(warmup_then_stop_then_start, 0) {
   MUST(aclprofStop(NULL));
   return aclprofStart(config(0, ACL_PROF_MSPROFTX));
 }
-ROW(command_warmup, 100042) { return aclprofWarmup(config(0, ACL_PROF_MSPROFTX)); }
+ROW(command_warmup, 100042) {
+  return aclprofWarmup(config(0, ACL_PROF_MSPROFTX));
+}

@@ -27,10 +27,10 @@ def read(root, path):
 def defined(root, paths):
     names = set()
     for path in paths:
-        if path.startswith("tests/") and path.endswith((".cc", ".py")):
-            names |= {python or f"{suite}.{name}" for suite, name, python in DEFINED.findall(read(root, path))}
-        elif path.startswith("tests/clients/rows/") and path.endswith(".c"):
+        if path.startswith("tests/clients/rows/") and path.endswith((".c", ".cc")):
             names |= {f"Rows.{name}" for name in ROW.findall(read(root, path))}
+        elif path.startswith("tests/") and path.endswith((".cc", ".py")):
+            names |= {python or f"{suite}.{name}" for suite, name, python in DEFINED.findall(read(root, path))}
         elif path.startswith("tests/") and path.endswith("CMakeLists.txt"):
             names |= set(ADDED.findall(read(root, path)))
     return names | {name.split(".")[0] + ".*" for name in names}

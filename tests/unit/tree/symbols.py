@@ -58,12 +58,18 @@ def named(text):
     return set(re.findall(r"(\w+?)_?(?=[(),\"])", text))
 
 
+def plain(name):
+    """What sources call a name of the map: those of C++ are mangled there."""
+    mangled = re.match(r"_ZN2ge\d+(\w+?)E(?:v|P)", name)
+    return mangled.group(1) if mangled else name
+
+
 def rows(root, paths):
     """(name, header or None, files of tests) of each exported function."""
     headers = [(p, read(root, p)) for p in paths if p.startswith(HEADERS) and p.endswith(".h")]
     tests = [(p, named(read(root, p))) for p in paths if p.startswith("tests/") and p.endswith((".c", ".cc", ".h", ".py"))
              and not p.startswith(("tests/unit/tree/", "tests/unit/abi/"))]
-    for name in exported(read(root, MAP)):
+    for name in map(plain, exported(read(root, MAP))):
         header = next((p for p, text in headers if is_documented(text, name)), None)
         yield name, header, [p for p, words in tests if name in words]
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "acl/acl_prof.h"
+#include "session/op_item.h"
+#include "session/op_joiner.h"
+#include "session/result.h"
+
+/// How a program wants to be told of a model's operators.
+struct aclprofSubscribeConfig {
+  bool times;
+  int32_t metrics;  ///< aclprofAicoreMetrics
+  int* fd;          ///< the program's; set to -1 when the library has closed what it held
+};
+
+namespace npuprof {
+
+/// Living descriptions of subscriptions. Any thread.
+Result CreateSubscribeConfig(int8_t times, int metrics, void* fd, aclprofSubscribeConfig** out);
+Result DestroySubscribeConfig(const aclprofSubscribeConfig* config);
+Result CopySubscribeConfig(const aclprofSubscribeConfig* config, aclprofSubscribeConfig* copy);
+/// For forks; see fork_locks.h.
+std::mutex& SubscribeConfigLock();
+
+/// Sends the operators of subscribed models into their pipes. A thread of its own writes, so that a reader who is slow
+/// holds up nothing but what is kept for it; of that there is a bound, and what is beyond it is counted.
+class Subscription {
+ public:
+  static constexpr size_t kMostWaiting = 1 << 20;  ///< items for all pipes
+
+  /// Starts the thread; throws std::system_error without one.
+  explicit Subscription(std::string directory);
+  ~Subscription();
+
+  void Add(uint32_t model, uint32_t device, const aclprofSubscribeConfig& config);
+  /// Sends what waits for its pipe, for some seconds, and closes the pipe unless another model uses it.
+  /// @return items that were lost, of all models
+  uint64_t Remove(uint32_t model);
+
+  struct Model {
+    uint32_t device;
+    aclprofSubscribeConfig config;
+  };
+  std::map<uint32_t, Model> models() const;
+  const std::string& directory() const {
+    return directory_;
+  }  ///< of the session's files, which nobody needs afterwards
+  OpJoiner& tap() { return joiner_; }
+
+ private:
+  struct Waiting {
+    int* fd;
+    op_item::Item item;
+  };
+  void Take(const OpJoiner::Operator& op);
+  void Write();
+  bool Send(int fd, const std::vector<op_item::Item>& items);
+
+  const std::string directory_;
+  OpJoiner joiner_;
+  mutable std::mutex mutex_;  // all that follows
+  std::condition_variable more_, sent_;
+  std::map<uint32_t, Model> models_;
+  std::deque<Waiting> waiting_;
+  int* sending_ = nullptr;
+  bool end_ = false;
+  uint64_t lost_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace npuprof

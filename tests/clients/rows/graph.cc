@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The twins of GE.
+#include "ge/ge_prof.h"
+
+extern "C" {
+#include "rows.h"
+}
+
+namespace {
+ge::aclgrphProfConfig* Made() {
+  uint32_t device = 0;
+  return ge::aclgrphProfCreateConfig(&device, 1, ge::kAicorePipeUtilization, nullptr, ACL_PROF_TASK_TIME);
+}
+ge::Status Init() {
+  return ge::aclgrphProfInit(scratch(), static_cast<uint32_t>(strlen(scratch())));
+}
+}  // namespace
+
+ROW(graph_init, 0) {
+  return Init();
+}
+ROW(graph_init_null, 100000) {
+  return ge::aclgrphProfInit(nullptr, 4);
+}
+ROW(graph_init_in_dynamic_mode, 200006) {
+  setenv("PROFILING_MODE", "dynamic", 1);
+  return Init();
+}
+ROW(graph_init_with_delay_or_duration, 200006) {
+  setenv("PROFILING_MODE", "delay_or_duration", 1);
+  return Init();
+}
+ROW(graph_init_after_init, 100002) {
+  MUST(init());
+  return Init();
+}
+ROW(graph_config_null_list, 0) {
+  return NULL_OR_NOT(ge::aclgrphProfCreateConfig(nullptr, 1, ge::kAicorePipeUtilization, nullptr, 2));
+}
+ROW(graph_destroy_null, 100000) {
+  return ge::aclgrphProfDestroyConfig(nullptr);
+}
+ROW(graph_start_null, 100000) {
+  return ge::aclgrphProfStart(nullptr);
+}
+ROW(graph_stop_null, 100000) {
+  return ge::aclgrphProfStop(nullptr);
+}
+ROW(graph_whole_cycle, 0) {
+  MUST(Init());
+  ge::aclgrphProfConfig* one = Made();
+  MUST(ge::aclgrphProfStart(one));
+  MUST(ge::aclgrphProfStop(one));
+  MUST(ge::aclgrphProfDestroyConfig(one));
+  return ge::aclgrphProfFinalize();
+}
