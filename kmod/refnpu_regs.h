@@ -155,7 +155,7 @@
 #define REFNPU_UNIT_LINK	5	/* link between chips: counters 0 received bytes, 1 sent bytes */
 #define REFNPU_UNIT_PCIE	6	/* link to the host: counters 0 received bytes, 1 sent bytes */
 #define REFNPU_UNIT_FLOWS	7	/* flow f: counters 2 f read bytes, 2 f + 1 written bytes of HBM */
-#define REFNPU_UNIT_ACC		8	/* engine e: counters 4 e read bytes, 4 e + 1 written bytes, and their microseconds */
+#define REFNPU_UNIT_ACC		8	/* engine e: 4 e, 4 e + 1 bytes read, written; then their microseconds */
 #define REFNPU_UNITS		9
 #define REFNPU_UNIT(u, reg)	(0x1000 + 0x400 * (u) + (reg))
 #define REFNPU_UNIT_LATCH	0x00	/* write: freeze the totals of this unit */

@@ -70,6 +70,9 @@ class DataTypes(ClientTest):
 class Page(ClientTest):
     """docs/data-types.md tells the truth."""
 
+    serial = True
+    timeout = 400
+
     # Other work than this: see the tests that the page names.
     ELSEWHERE = {"HCCL_TRACE": {"hccl_op_info", "hccl_info"}, "MSPROFTX": {"msproftx", "ts_track"}}
     BITS = {"ACL_API": ACL_API, "TASK_TIME_L0": TASK_TIME_L0, "TASK_TIME": TASK_TIME, "TASK_TIME_L2": TASK_TIME_L2,
@@ -146,6 +149,8 @@ class Page(ClientTest):
 
 class CounterGroups(ClientTest):
     """Counters of tasks, and of time: the same events, and the same sums."""
+
+    timeout = 400
 
     PIPE = "0x8,0xa,0x9,0xb,0xc,0xd,0x54,0x55"
     # Group -> events of cube cores, of vector cores.
@@ -293,6 +298,7 @@ def pairwise(*lists):
 
 class Combinations(ClientTest):
     serial = True
+    timeout = 400
 
     DEVICES = (1, 2, 4)
     TYPES = (TASK_TIME | ACL_API, TASK_TIME_L0 | L2CACHE | AICPU, TASK_TIME | METRICS | RUNTIME_API,
