@@ -51,6 +51,11 @@ class Rotation(ClientTest):
             m = re.fullmatch(r"goes on from (PROF_\w+); in between nothing was recorded for ([0-9.]+) ms", said[0])
             self.assertEqual(os.path.basename(earlier.path), m[1])
             gaps.append(float(m[2]))
+            told = later.manifest["continues"]
+            self.assertEqual((os.path.basename(earlier.path), m[2]), (told["directory"], f"{told['gap_ns'] / 1e6:.3f}"))
+            # The gap is all that lies between the windows.
+            between = later.manifest["window"]["begin_monotonic_raw_ns"] - earlier.manifest["window"]["end_monotonic_raw_ns"]
+            self.assertGreaterEqual(told["gap_ns"], between)
             self.assertLessEqual(earlier.manifest["window"]["end_monotonic_raw_ns"],
                                  later.manifest["window"]["begin_monotonic_raw_ns"])
         return gaps
@@ -59,6 +64,7 @@ class Rotation(ClientTest):
         model, profiles = self.rotated("time", "tasks=45000", NPUPROF_ROTATE_SECONDS=1)
         self.assertGreaterEqual(len(profiles), 2)
         self.assert_chained(profiles)
+        self.assertNotIn("continues", profiles[0].manifest)
         kept = self.assert_each_stands_alone(profiles)
         told = sum(d["tasks"]["started"] for p in profiles for d in p.manifest["devices"])
         self.assertEqual(told, kept)

@@ -192,10 +192,11 @@ Result Session::Open(const Request& request) {
   // collection is finished, or has a lock.
   start_ns_ += host::MonotonicRawNs() - begin;
   if (!request.previous.empty()) {
-    messages_.Add(
-        drain::Severity::kInfo,
-        fmt::format("goes on from {}; in between nothing was recorded for {:.3f} ms", request.previous,
-                    static_cast<double>(host::MonotonicRawNs() - request.previous_end_ns) / 1e6));
+    continues_ = request.previous;
+    gap_ns_ = host::MonotonicRawNs() - request.previous_end_ns;
+    messages_.Add(drain::Severity::kInfo,
+                  fmt::format("goes on from {}; in between nothing was recorded for {:.3f} ms", continues_,
+                              static_cast<double>(gap_ns_) / 1e6));
   }
   manifest_writer_ = std::make_shared<ManifestWriter>(*this);
   collection_->Add(manifest_writer_);
@@ -444,6 +445,7 @@ trace::Manifest Session::Describe() const {
   manifest.settings = settings_;
   manifest.complete = complete_;
   manifest.stopped = stopped_;
+  manifest.continues = {continues_, gap_ns_};
   manifest.window = {begin_.realtime_us, begin_.monotonic_raw_ns, end_monotonic_raw_ns_};
   const std::string& root = directory_.path();
   manifest.host.cycle_hz = static_cast<uint64_t>(host_.cycle_mhz * 1e6 + 0.5);

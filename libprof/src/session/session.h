@@ -130,6 +130,8 @@ class Session {
   uint64_t end_monotonic_raw_ns_ = 0;
   uint64_t start_ns_ = 0;
   uint64_t stop_ns_ = 0;
+  std::string continues_;  // the directory before this one
+  uint64_t gap_ns_ = 0;    // since its end
   bool complete_ = false;
   bool stopped_ = false;
   size_t staging_bytes_ = 0, host_ring_bytes_ = 0;

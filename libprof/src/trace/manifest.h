@@ -121,6 +121,11 @@ struct Manifest {
   bool complete = false;
   bool stopped = false;  ///< ended in order, if perhaps with losses
   Window window;
+  /// The directory that this one goes on from, and how long nothing was recorded in between. "" if there is none.
+  struct {
+    std::string directory;
+    uint64_t gap_ns = 0;
+  } continues;
   DrainInfo drain;
   Storage storage;
   std::vector<Device> devices;
