@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/message.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <memory>
+#include <new>
 #include <string>
 
 #include "npuprof/npuprof.h"
@@ -13,17 +17,41 @@
 
 namespace npuprof::api {
 namespace {
-// A plain array: it needs no destructor when a thread ends, and no memory when there is none.
-thread_local char t_message[1024];
-thread_local const char* t_family = nullptr;  // of an error that nobody took yet
-thread_local char t_error[sizeof(t_message) + 16];
+struct Texts {
+  char message[1024] = {};
+  const char* family = nullptr;  // of an error that nobody took yet
+  char error[sizeof(message) + 16] = {};
+};
+
+// Not thread_local, but memory of threads that were refused something: a library that is loaded late shares some hundred
+// bytes of thread-local memory with all others of the process, and cannot be loaded when they are used up.
+pthread_key_t g_key;
+bool g_key_made = false;
+
+__attribute__((constructor)) void MakeKey() {
+  g_key_made = pthread_key_create(&g_key, [](void* texts) { delete static_cast<Texts*>(texts); }) == 0;
+}
+
+Texts* Mine() {
+  return g_key_made ? static_cast<Texts*>(pthread_getspecific(g_key)) : nullptr;
+}
+
+// NULL if there is no memory.
+Texts* Make() {
+  Texts* texts = Mine();
+  if (texts || !g_key_made) return texts;
+  auto fresh = std::unique_ptr<Texts>(new (std::nothrow) Texts);
+  return fresh && pthread_setspecific(g_key, fresh.get()) == 0 ? fresh.release() : nullptr;
+}
 }  // namespace
 
 int Answer(int code, const char* sentence, const char* family) noexcept {
   if (code == 0) return 0;
-  t_family = family;
-  std::strncpy(t_message, sentence, sizeof(t_message) - 1);
-  LogError(t_message);
+  if (Texts* texts = Make()) {
+    texts->family = family;
+    std::strncpy(texts->message, sentence, sizeof(texts->message) - 1);
+  }
+  LogError(sentence);
   return code;
 }
 
@@ -34,15 +62,16 @@ int Answer(const Result& result) noexcept {
 }  // namespace npuprof::api
 
 extern "C" const char* npuprofLastMessage(void) {
-  return npuprof::api::t_message;
+  const auto* texts = npuprof::api::Mine();
+  return texts ? texts->message : "";
 }
 
 extern "C" const char* npuprofTakeError(void) {
-  using namespace npuprof::api;
-  if (!t_family) return nullptr;
-  std::snprintf(t_error, sizeof(t_error), "%s: %s", t_family, t_message);
-  t_family = nullptr;
-  return t_error;
+  auto* texts = npuprof::api::Mine();
+  if (!texts || !texts->family) return nullptr;
+  std::snprintf(texts->error, sizeof(texts->error), "%s: %s", texts->family, texts->message);
+  texts->family = nullptr;
+  return texts->error;
 }
 
 extern "C" int npuprofGetStatus(npuprofStatus* status) {

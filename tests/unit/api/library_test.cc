@@ -59,6 +59,21 @@ TEST(Library, NeedsTheCLibraryAlone) {
   EXPECT_GT(needed, 0);
 }
 
+// All libraries that a process loads late share some hundred bytes of thread-local memory.
+TEST(Library, LeavesThreadLocalMemoryToOthers) {
+  if (std::string(SANITIZED) != "") GTEST_SKIP() << "sanitizers have thread-local memory of their own";
+  std::istringstream lines(Output("readelf -lW " ACLPROF_LIBRARY));
+  unsigned long bytes = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string kind, offset, address, physical, in_file, in_memory;
+    words >> kind >> offset >> address >> physical >> in_file >> in_memory;
+    if (kind == "TLS") bytes = std::stoul(in_memory, nullptr, 16);
+  }
+  EXPECT_GT(bytes, 0u);
+  EXPECT_LE(bytes, 256u);
+}
+
 TEST(Library, IsFoundByThePublishedNamesToo) {
   const std::filesystem::path library = ACLPROF_LIBRARY;
   for (const char* name : {"libmsprofiler.so", "libprofapi.so", "libms_tools_ext.so"}) {
