@@ -37,19 +37,15 @@ struct Range {
 
 struct State {
   std::mutex mutex;
-  Domain domains[kMostDomains + 1];  // the first is the default one
-  std::atomic<size_t> used{1};
+  Domain unnamed;                         // that of marks without a domain
+  std::atomic<Domain*> domains{nullptr};  // kMostDomains of them, made with the first
+  std::atomic<size_t> used{0};
   Filter filter;
   std::unordered_map<uint64_t, Range> ranges;
 };
 
 State& Get() {
-  static State& state = *[] {
-    auto* fresh = new State;  // outlives every thread
-    fresh->domains[0].name = kDefault;
-    fresh->domains[0].id = host::Dictionary::Process().Id(kDefault);
-    return fresh;
-  }();
+  static State& state = *new State;  // outlives every thread
   return state;
 }
 
@@ -69,23 +65,31 @@ bool Wants(const Filter& filter, const std::string& name) {
   return std::ranges::find(filter.exclude, name) == filter.exclude.end();
 }
 
-// A number behind which nothing stands for a handle that is none.
+// nullptr for what is no handle of ours.
 Domain* Find(mstxDomainHandle_t handle) {
   State& state = Get();
-  if (!handle) return &state.domains[0];
+  if (!handle) return &state.unnamed;
+  const size_t used = state.used.load(std::memory_order_acquire);
   const auto address = reinterpret_cast<uintptr_t>(handle),
-             first = reinterpret_cast<uintptr_t>(state.domains);
-  if (address <= first || (address - first) % sizeof(Domain) != 0) return nullptr;
+             first = reinterpret_cast<uintptr_t>(state.domains.load(std::memory_order_relaxed));
+  if (used == 0 || address < first || (address - first) % sizeof(Domain) != 0) return nullptr;
   const size_t index = (address - first) / sizeof(Domain);
-  return index < state.used.load(std::memory_order_acquire) ? &state.domains[index] : nullptr;
+  return index < used ? &state.domains[index] : nullptr;
+}
+
+uint64_t IdOf(Domain& domain) {
+  const uint64_t id = domain.id.load(std::memory_order_acquire);
+  if (id != 0 || &domain != &Get().unnamed) return id;
+  // Not before a mark needs it: dictionaries of sessions without marks are without it.
+  const uint64_t fresh = host::Dictionary::Process().Id(kDefault);
+  domain.id = fresh;
+  return fresh;
 }
 
 // The number of the domain if what is marked in it is recorded, else 0.
 uint64_t Listens(mstxDomainHandle_t handle) {
-  const Domain* domain = Find(handle);
-  return domain && domain->recorded.load(std::memory_order_relaxed)
-             ? domain->id.load(std::memory_order_acquire)
-             : 0;
+  Domain* domain = Find(handle);
+  return domain && domain->recorded.load(std::memory_order_relaxed) ? IdOf(*domain) : 0;
 }
 
 bool IsFormula(const char* text) {
@@ -125,6 +129,7 @@ void Use(const Filter& filter) {
   State& state = Get();
   std::lock_guard<std::mutex> lock(state.mutex);
   state.filter = filter;
+  state.unnamed.recorded = Wants(filter, kDefault);
   for (size_t i = 0; i < state.used; ++i) state.domains[i].recorded = Wants(filter, state.domains[i].name);
 }
 
@@ -148,14 +153,15 @@ mstxDomainHandle_t CreateDomain(const char* name) {
   State& state = Get();
   const uint64_t id = host::Dictionary::Process().Id(name);
   std::lock_guard<std::mutex> lock(state.mutex);
+  if (!state.domains) state.domains = new Domain[kMostDomains];
   Domain* free = nullptr;
-  for (size_t i = 1; i < state.used; ++i) {
+  for (size_t i = 0; i < state.used; ++i) {
     Domain& domain = state.domains[i];
     if (domain.id == id) return reinterpret_cast<mstxDomainHandle_t>(&domain);
     // Its old place: a handle from before its destruction means the same domain then, and no other.
     if (domain.id == 0 && (!free || domain.name == name)) free = &domain;
   }
-  const bool fresh = state.used <= kMostDomains && (!free || free->name != name);
+  const bool fresh = state.used < kMostDomains && (!free || free->name != name);
   if (!fresh && !free) {
     LogError(fmt::format("there are {} mstx domains already; no more are possible", kMostDomains));
     return nullptr;
@@ -212,14 +218,14 @@ uint64_t StartRange(mstxDomainHandle_t handle, const char* message, void* stream
 void EndRange(mstxDomainHandle_t handle, uint64_t id) {
   const uint64_t end = host::Cycles();
   if (id == 0 || !marks::Recording()) return;
-  const Domain* domain = Find(handle);
+  Domain* domain = Find(handle);
   if (!domain) return;
   Range range;
   {
     State& state = Get();
     std::lock_guard<std::mutex> lock(state.mutex);
     const auto found = state.ranges.find(id);
-    if (found == state.ranges.end() || found->second.domain != domain->id) return;
+    if (found == state.ranges.end() || found->second.domain != IdOf(*domain)) return;
     range = std::move(found->second);
     state.ranges.erase(found);
   }

@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "device_fixture.h"
 #include "npuprof/acl_prof_loaded.h"
 
@@ -155,6 +157,54 @@ TEST_F(DeviceSession, ADeviceThatIsOpenedLaterJoinsAndAnUnlistedOneDoesNot) {
   EXPECT_EQ(Ring(manifest["devices"][0], "task_pmu"), nullptr) << "counters were not asked for";
   EXPECT_FALSE(std::filesystem::exists(prof / "device_0"));
   EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(DeviceSession, AnUnlistedDeviceJoinsOnceTheProgramAsksForAllUntilFinalize) {
+  for (const size_t devices : {size_t{2}, size_t{1}}) {
+    if (devices == 2) {
+      ASSERT_EQ(aclprofRegisterDeviceCallback(), 0);
+    }
+    aclprofConfig* config = Config({0}, ACL_PROF_TASK_TIME_L0);
+    ASSERT_EQ(aclprofStart(config), 0) << Message();
+    ASSERT_EQ(MsprofNotifySetDevice(0, 1, true), 0) << Message();
+    Run(1, 5);
+    ASSERT_EQ(aclprofStop(config), 0) << Message();
+    ASSERT_EQ(MsprofNotifySetDevice(0, 1, false), 0) << Message();
+    const auto manifest = Manifest(ProfDirectories().back());
+    ASSERT_EQ(manifest["devices"].size(), devices);
+    if (devices == 2) {
+      EXPECT_EQ(manifest["devices"][1]["tasks"]["started"], 5);
+    }
+    EXPECT_EQ(aclprofDestroyConfig(config), 0);
+    ASSERT_EQ(aclprofFinalize(), 0);
+    ASSERT_EQ(Init(), 0);
+  }
+}
+
+TEST_F(DeviceSession, TheProgramMayAskWhetherProfilingRunsAndWhereItsOutputIs) {
+  npuprofStatus status{};
+  status.size = sizeof(status);
+  ASSERT_EQ(npuprofGetStatus(&status), 0);
+  EXPECT_EQ(status.mode, NPUPROF_MODE_API);
+  EXPECT_EQ(status.running, 0);
+  EXPECT_EQ(status.beginNs, 0u);
+  aclprofConfig* config = Config({1, 0}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  ASSERT_EQ(npuprofGetStatus(&status), 0);
+  EXPECT_EQ(status.running, 1);
+  EXPECT_GT(status.beginNs, 0u);
+  EXPECT_EQ(status.dataTypes, ACL_PROF_TASK_TIME_L0 | ACL_PROF_TRAINING_TRACE);
+  ASSERT_EQ(status.deviceCount, 2u);
+  EXPECT_EQ((std::set<uint32_t>{status.devices[0], status.devices[1]}), (std::set<uint32_t>{0, 1}));
+  EXPECT_EQ(status.directory, ProfDirectories().back().string());
+  ASSERT_EQ(aclprofFinalize(), 0);
+  ASSERT_EQ(npuprofGetStatus(&status), 0);
+  EXPECT_EQ(status.mode, NPUPROF_MODE_OFF);
+  EXPECT_EQ(status.running, 0);
+  EXPECT_EQ(status.deviceCount, 0u);
+  EXPECT_EQ(status.directory, ProfDirectories().back().string()) << "of the last session";
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+  ASSERT_EQ(Init(), 0);
 }
 
 // Who is killed a moment later leaves data of the device, and nobody may take them for measured.

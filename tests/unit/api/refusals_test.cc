@@ -225,5 +225,33 @@ TEST_F(Refusals, DictionariesAndNoticesJudgeTheirArguments) {
   EXPECT_EQ(MsprofFinalize(), 0);
 }
 
+// The families are published; programs sort errors by them.
+TEST_F(Refusals, ErrorsHaveTheirPublishedFamilyAndAreToldOnce) {
+  const auto family = [](aclError code, aclError expected) {
+    EXPECT_EQ(code, expected);
+    const char* error = npuprofTakeError();
+    const std::string text = error ? error : "";
+    EXPECT_EQ(text.substr(std::min<size_t>(text.size(), 6)), ": " + Message());
+    EXPECT_EQ(npuprofTakeError(), nullptr) << "told once";
+    return text.substr(0, 6);
+  };
+  while (npuprofTakeError()) continue;
+  EXPECT_EQ(family(aclprofInit(nullptr, 1), 100000), "EK0006");
+  EXPECT_EQ(family(aclprofInit("/tmp", 9), 100000), "EK0001");
+  EXPECT_EQ(family(Init("/tmp/;"), 100003), "EK0001");
+  EXPECT_EQ(family(Set(ACL_PROF_SYS_IO_FREQ, "fast"), 100010), "EK0003");
+  setenv("PROFILING_MODE", "dynamic", 1);
+  EXPECT_EQ(family(Init(), 200006), "EK0004");
+  unsetenv("PROFILING_MODE");
+  ASSERT_EQ(Init(), 0);
+  EXPECT_EQ(family(Init(), 100002), "EK0002");
+  EXPECT_EQ(family(aclprofStart(Config({}, ACL_PROF_MSPROFTX | 0x10000)), 200007), "EK0005");
+  ASSERT_EQ(MsprofSetDeviceIdByGeModelIdx(3, 0), 0);
+  int fd = -1;
+  aclprofSubscribeConfig* wish = aclprofCreateSubscribeConfig(1, ACL_AICORE_NONE, &fd);
+  EXPECT_EQ(family(aclprofModelSubscribe(3, wish), 148047), "EK0007");
+  EXPECT_EQ(aclprofDestroySubscribeConfig(wish), 0);
+}
+
 }  // namespace
 }  // namespace npuprof

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports calls, alone in a function whose instructions callgrind counts. report_cost_test.py runs it.
 //
-// usage: report_cost off|on COUNT [DIRECTORY]
+// usage: report_cost off|on|mark COUNT [DIRECTORY]
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "acl/acl_prof.h"
+#include "mstx/ms_tools_ext.h"
 #include "profiling/aprof_pub.h"
 #include "profiling/prof_api.h"
 
@@ -17,7 +18,18 @@ __attribute__((noinline)) int Counted(const struct MsprofApi* call, long count) 
   return refused;
 }
 
+// The same for a mark that nobody listens to.
+__attribute__((noinline)) void CountedMarks(long count) {
+  for (long i = 0; i < count; i++) mstxMarkA("mark", NULL);
+}
+
 int main(int argc, char** argv) {
+  if (argc == 3 && strcmp(argv[1], "mark") == 0) {
+    mstxMarkA("the first call looks who listens", NULL);
+    CountedMarks(atol(argv[2]));
+    printf("0\n");
+    return 0;
+  }
   const int on = argc == 4 && strcmp(argv[1], "on") == 0;
   if (!on && !(argc == 3 && strcmp(argv[1], "off") == 0)) return 2;
   struct MsprofApi call;

@@ -24,7 +24,7 @@ def instructions(mode, count):
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, "out")
         arguments = [PROGRAM, mode, str(count)] + ([os.path.join(directory, "prof")] if mode == "on" else [])
-        done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--toggle-collect=Counted",
+        done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--toggle-collect=Counted" if mode != "mark" else "--toggle-collect=CountedMarks",
                                *arguments], capture_output=True, text=True, check=False,
                               env={**os.environ, "NPUPROF_DRAIN": "pwritev"})
         if done.returncode != 0:
@@ -39,6 +39,12 @@ class ReportCost(unittest.TestCase):
         each, refused = instructions("off", COUNT)
         print(f"off: {each:.1f} instructions a report")
         self.assertEqual(0, refused)
+        self.assertGreater(each, 3, "something was counted")
+        self.assertLessEqual(each, MOST_OFF)
+
+    def test_nobody_listens_to_marks(self):
+        each, _ = instructions("mark", COUNT)
+        print(f"mark, off: {each:.1f} instructions")
         self.assertGreater(each, 3, "something was counted")
         self.assertLessEqual(each, MOST_OFF)
 
