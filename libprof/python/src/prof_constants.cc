@@ -52,7 +52,9 @@ void BindConstants(py::module_& m) {
   NAME(ACL_PROF_OPTYPE);
   NAME(ACL_PROF_NTS_METRICS);
   NAME(ACL_PROF_PATH);
-
+  // Tags of steps.
+  NAME(ACL_STEP_START);
+  NAME(ACL_STEP_END);
 #undef NAME
 }
 

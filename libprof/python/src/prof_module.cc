@@ -6,4 +6,6 @@ PYBIND11_MODULE(_prof, m) {
   m.doc() = "What acl.prof consists of.";
   BindConstants(m);
   BindProf(m);
+  BindSteps(m);
+  BindSubscribe(m);
 }

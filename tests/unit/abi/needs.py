@@ -12,19 +12,26 @@ import sys
 from elftools.elf.elffile import ELFFile
 
 ROW = re.compile(r"\| `(lib\w+\.so)` \| (.*?) \| GLIBC_([\d.]+) \|")
+MOST_THREAD_LOCAL = 512
+
 # The names that the C library and its loader have on the architectures that the tree is built for.
 OF_THE_C_LIBRARY = re.compile(r"lib(c|m)\.so\.6|ld-linux-x86-64\.so\.2|ld-linux-aarch64\.so\.1")
 
 
 def needs(library):
-    """Names of libraries beside those of the C library, and the newest GLIBC_ version."""
+    """Names of libraries beside those of the C library, the newest GLIBC_ version, and what is needed and should not be."""
     with open(library, "rb") as f:
         elf = ELFFile(f)
         needed = {tag.needed for tag in elf.get_section_by_name(".dynamic").iter_tags("DT_NEEDED")}
         versions = [auxiliary.name for _, auxiliaries in elf.get_section_by_name(".gnu.version_r").iter_versions()
                     for auxiliary in auxiliaries]
-    foreign = [v for v in versions if not v.startswith(("GLIBC_", "ACLPROF_", "NPUSIM_"))]
+        thread_local = max([segment["p_memsz"] for segment in elf.iter_segments("PT_TLS")], default=0)
+    foreign = [f"the symbol version {v}, which is none of the C library" for v in versions
+               if not v.startswith(("GLIBC_", "ACLPROF_", "NPUSIM_"))]
     newest = max(tuple(map(int, v[6:].split("."))) for v in versions if v.startswith("GLIBC_"))
+    if thread_local > MOST_THREAD_LOCAL:
+        foreign.append(f"{thread_local} bytes of thread-local memory, of at most {MOST_THREAD_LOCAL}: a library that is loaded "
+                       "late shares little of it with all others")
     return {n for n in needed if not OF_THE_C_LIBRARY.fullmatch(n)}, ".".join(map(str, newest)), foreign
 
 
@@ -36,7 +43,7 @@ def main():
         name = os.path.basename(library)
         others, newest, foreign = needs(library)
         if foreign:
-            bad.append(f"{name} needs symbols of the version {', '.join(sorted(foreign))}, which is none of the C library")
+            bad.append(f"{name} needs {'; '.join(sorted(foreign))}")
         if stated.get(name) != (others, newest):
             bad.append(f"{name} needs {sorted(others)} and GLIBC_{newest}; {sys.argv[1]} says {stated.get(name)}")
     print("\n".join(bad) or f"{len(sys.argv) - 2} libraries need what the page says")

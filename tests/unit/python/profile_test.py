@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stamps, constants and the context manager of acl.prof, by what they leave in a directory.
 
-usage: profile_test.py HEADER [unittest arguments]
+usage: profile_test.py HEADER MODELS [unittest arguments]
 """
 
 import json
@@ -10,12 +10,13 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 import unittest
 
 import acl
 import acl.prof
 
-HEADER = sys.argv.pop(1)
+HEADER, MODELS = sys.argv.pop(1), sys.argv.pop(1)
 
 
 class Session(unittest.TestCase):
@@ -161,6 +162,110 @@ class Stamps(Session):
             lambda: acl.prof.set_stamp_trace_message(1, b"x", 1), lambda: acl.prof.set_stamp_trace_message(1, "x"),
             lambda: acl.prof.set_stamp_trace_message(1, "x", "1"), lambda: acl.prof.create_stamp(1),
         ):
+            with self.assertRaises(TypeError):
+                call()
+
+
+class Steps(Session):
+    def test_are_numbered_and_refuse_what_is_marked_already(self):
+        self.assertEqual(acl.rt.set_device(0), 0)
+        stream, ret = acl.rt.create_stream()
+        self.assertEqual(ret, 0)
+        steps = [acl.prof.create_step_info() for _ in range(2)]
+        # Programs read and write the number at offset 8.
+        numbers = [int.from_bytes(acl.util.ptr_to_bytes(step + 8, 8), "little") for step in steps]
+        self.assertEqual(numbers[1], numbers[0] + 1)
+        with acl.prof.Profile(self.dir.name):
+            for tag in (acl.prof.ACL_STEP_START, acl.prof.ACL_STEP_END):
+                self.assertEqual(acl.prof.get_step_timestamp(steps[0], tag, stream), 0)
+                self.assertEqual(acl.prof.get_step_timestamp(steps[0], tag, stream), 100000)
+            self.assertEqual(acl.prof.get_step_timestamp(steps[1], 60000, stream), 0)
+            self.assertEqual(acl.rt.synchronize_stream(stream), 0)
+        for step in steps:
+            self.assertIsNone(acl.prof.destroy_step_info(step))
+        self.assertEqual(acl.prof.get_step_timestamp(0, 0, stream), 100000)
+        self.assertIsNone(acl.prof.destroy_step_info(0))
+        self.assertEqual(acl.rt.destroy_stream(stream), 0)
+        for call in (lambda: acl.prof.create_step_info(1), lambda: acl.prof.get_step_timestamp(0, 0),
+                     lambda: acl.prof.get_step_timestamp("0", 0, 0), lambda: acl.prof.destroy_step_info(-1)):
+            with self.assertRaises(TypeError):
+                call()
+
+
+class Subscription(Session):
+    MODEL = "resnet50_b1.json"
+
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(acl.rt.set_device(0), 0)
+        self.addCleanup(acl.rt.reset_device, 0)
+        with open(os.path.join(MODELS, self.MODEL), encoding="utf-8") as f:
+            self.operators = [op["name"] for op in json.load(f)["ops"]]
+        self.model, ret = acl.mdl.load_from_file(os.path.join(MODELS, self.MODEL))
+        self.assertEqual(ret, 0)
+
+    def execute(self, times):
+        desc = acl.mdl.create_desc()
+        self.assertEqual(acl.mdl.get_desc(desc, self.model), 0)
+        made = []
+        for count, size in ((acl.mdl.get_num_inputs(desc), acl.mdl.get_input_size_by_index),
+                            (acl.mdl.get_num_outputs(desc), acl.mdl.get_output_size_by_index)):
+            made.append(acl.mdl.create_dataset())
+            for i in range(count):
+                memory, ret = acl.rt.malloc(size(desc, i), 0)
+                self.assertEqual(ret, 0)
+                self.assertEqual(acl.mdl.add_dataset_buffer(made[-1], acl.create_data_buffer(memory, size(desc, i)))[1], 0)
+        for _ in range(times):
+            self.assertEqual(acl.mdl.execute(self.model, *made), 0)
+
+    def test_every_operator_of_every_execution_comes_out_of_the_pipe(self):
+        read_end, write_end = os.pipe()
+        content = bytearray()
+        reader = threading.Thread(target=lambda: [content.extend(b) for b in iter(lambda: os.read(read_end, 65536), b"")])
+        reader.start()
+        config = acl.prof.create_subscribe_config(1, acl.prof.ACL_AICORE_NONE, write_end)
+        self.assertNotEqual(config, 0)
+        self.assertEqual(acl.prof.model_subscribe(self.model, config), 0)
+        self.assertEqual(acl.prof.model_subscribe(self.model, config), 148046)
+        self.execute(2)
+        self.assertEqual(acl.prof.model_unsubscribe(self.model), 0)
+        reader.join(60)  # the library closes its end with the last subscription
+        self.assertFalse(reader.is_alive())
+        os.close(read_end)
+        self.assertEqual(acl.prof.destroy_subscribe_config(config), 0)
+        self.assertEqual(acl.prof.destroy_subscribe_config(config), 100000)
+
+        size, ret = acl.prof.get_op_desc_size()
+        self.assertEqual((size, ret), (80, 0))
+        data = bytes(content)
+        items = (acl.util.bytes_to_ptr(data), len(data))
+        self.assertEqual(acl.prof.get_op_num(*items), (2 * len(self.operators), 0))
+        names = []
+        for index in range(2 * len(self.operators)):
+            length, ret = acl.prof.get_op_name_len(*items, index)
+            self.assertEqual(ret, 0)
+            name, ret = acl.prof.get_op_name(*items, index, length)
+            self.assertEqual((len(name.encode()) + 1, ret), (length, 0))
+            kind, ret = acl.prof.get_op_type_v2(*items, index)
+            self.assertEqual((bool(kind), ret), (True, 0))
+            start, end = acl.prof.get_op_start(*items, index), acl.prof.get_op_end(*items, index)
+            self.assertLessEqual(abs(end - start - acl.prof.get_op_duration(*items, index)), 1)
+            self.assertEqual(acl.prof.get_model_id(*items, index), self.model)
+            names.append(name)
+        self.assertEqual(sorted(names), sorted(2 * self.operators))
+        self.assertEqual(acl.prof.get_op_name(*items, 0, 0), ("", 100000))
+        self.assertEqual(acl.prof.get_op_name(*items, 0, 4097), ("", 100000))
+        self.assertEqual(acl.prof.get_op_type_v2(*items, len(names)), (None, 100000))
+        self.assertEqual(acl.prof.get_op_num(items[0], len(data) - 1)[1], 100000)
+
+    def test_wrong_arguments(self):
+        self.assertEqual(acl.prof.model_un_subscribe(self.model), 100011)
+        self.assertEqual(acl.prof.model_subscribe(4000000000, 0), 100011)
+        self.assertEqual(acl.prof.create_subscribe_config(2, 0, 1), 0)
+        self.assertEqual(acl.prof.get_op_num(0, 0)[1], 100000)
+        for call in (lambda: acl.prof.create_subscribe_config(1, 0), lambda: acl.prof.create_subscribe_config(1, 0, "1"),
+                     lambda: acl.prof.create_subscribe_config(1, 0, 2**40), lambda: acl.prof.get_op_num(0),
+                     lambda: acl.prof.get_op_name(0, 0, -1, 1), lambda: acl.prof.model_subscribe("1", 0)):
             with self.assertRaises(TypeError):
                 call()
 
