@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks, a range and a heap, without any profiling: whoever MSTX_INJECTION_PATH names listens. Prints what came back. */
+/*
+ * Marks, a range and a heap, without any call of the profiler: whoever MSTX_INJECTION_PATH names listens. Prints what came
+ * back.
+ *
+ * usage: mstx_plain [acl]
+ * With acl: between aclInit() and aclFinalize(), as a program that its surroundings profile, and with a mark in domain io.
+ */
 #include <stdio.h>
 
+#include "acl/acl.h"
 #include "mstx/ms_tools_ext.h"
 
-int main(void) {
+int main(int argc, char** argv) {
+  (void)argv;
+  if (argc > 1) {
+    if (aclInit(NULL) != 0 || aclrtSetDevice(0) != 0) return 1;
+    mstxDomainMarkA(mstxDomainCreateA("io"), "read", NULL);
+  }
   uint64_t tool = 0;
   mstxMarkA("hello", NULL);
   mstxRangeId range = mstxRangeStartA("range", NULL);
@@ -22,5 +34,6 @@ int main(void) {
   mstxMemHeapUnregister(NULL, heap);
   printf("range %d tool %d heap %d handles %d %d\n", (int)range, (int)tool, (int)(uintptr_t)heap,
          handles[0] != NULL, handles[1] != NULL);
+  if (argc > 1) return aclrtResetDevice(0) || aclFinalize();
   return 0;
 }

@@ -108,6 +108,14 @@ class Mstx(ClientTest):
         self.assertEqual({"default", "io", "communication"}, {m.domain for m in self.marks(profile)})
         self.assertIn("only one is possible", str(profile.manifest["messages"]))
 
+    def test_a_configuration_outside_the_program_chooses_domains_too(self):
+        for key, expected in (("mstxDomainInclude", [("io", "read")]), ("mstxDomainExclude", [("default", "hello"), ("default", "range")])):
+            with self.subTest(key):
+                directory = self.fresh(key)
+                self.run_client("mstx_plain", "acl", PROFILER_SAMPLECONFIG=json.dumps(
+                    {"result_dir": directory, "msproftx": "on", key: "io"}))
+                self.assertEqual(expected, [(m.domain, m.text) for m in self.marks(self.profile_in(directory))])
+
     def test_another_tool_may_listen(self):
         tool = os.path.join(CLIENTS, "libmstx_tool.so")
         done = self.run_client("mstx_plain", MSTX_INJECTION_PATH=tool)

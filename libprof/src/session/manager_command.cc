@@ -5,6 +5,7 @@
 
 #include "session/log.h"
 #include "session/manager_control.h"
+#include "session/mstx.h"
 #include "trace/directory.h"
 
 namespace npuprof {
@@ -74,6 +75,7 @@ Result Manager::StartOwned(RecordRequest request, const char* owner) {
   owner_ = owner;
   settings_ = request.settings;
   job_ = request.job;
+  mstx::Configure(request.mstx_include, request.mstx_exclude);
   notes_ = request.notes;
   record_all_devices_ = request.all_devices;
   if (record_all_devices_) request.wanted.devices.assign(open_devices_.begin(), open_devices_.end());
@@ -88,6 +90,7 @@ void Manager::LeaveCommandMode() {
   settings_.Clear();
   window_settings_.Clear();
   job_.clear();
+  mstx::Configure("", "");
   mode_ = Mode::kOff;
 }
 

@@ -40,7 +40,7 @@ struct State {
   Domain unnamed;                         // that of marks without a domain
   std::atomic<Domain*> domains{nullptr};  // kMostDomains of them, made with the first
   std::atomic<size_t> used{0};
-  Filter filter;
+  Filter filter, configured;
   std::unordered_map<uint64_t, Range> ranges;
 };
 
@@ -115,13 +115,23 @@ std::mutex& Lock() {
   return Get().mutex;
 }
 
+void Configure(const std::string& include, const std::string& exclude) {
+  State& state = Get();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  state.configured = {List(include.c_str()), List(exclude.c_str())};
+}
+
 Filter ReadFilter(std::vector<std::string>* warnings) {
   Filter filter{List(std::getenv("NPUPROF_MSTX_DOMAIN_INCLUDE")),
                 List(std::getenv("NPUPROF_MSTX_DOMAIN_EXCLUDE"))};
+  if (filter.include.empty() && filter.exclude.empty()) {
+    std::lock_guard<std::mutex> lock(Get().mutex);
+    filter = Get().configured;
+  }
   if (filter.include.empty() || filter.exclude.empty()) return filter;
   warnings->push_back(
-      "NPUPROF_MSTX_DOMAIN_INCLUDE and NPUPROF_MSTX_DOMAIN_EXCLUDE are both set; only one is possible, taken "
-      "is neither");
+      "domains of mstx to include and domains to exclude are both given; only one is possible, taken is "
+      "neither");
   return {};
 }
 

@@ -18,7 +18,10 @@ inline constexpr size_t kMostDomains = 4096;
 struct Filter {
   std::vector<std::string> include, exclude;
 };
-/// As NPUPROF_MSTX_DOMAIN_INCLUDE and _EXCLUDE say; both together count as none, with a sentence to @p warnings.
+/// Lists of a configuration that starts sessions in place of the program, for the sessions to come; "" and "" for none.
+void Configure(const std::string& include, const std::string& exclude);
+/// As NPUPROF_MSTX_DOMAIN_INCLUDE and _EXCLUDE say, or else the configuration; both together count as none, with a sentence
+/// to @p warnings.
 Filter ReadFilter(std::vector<std::string>* warnings);
 /// Holds for the domains there are and those to come.
 void Use(const Filter& filter);

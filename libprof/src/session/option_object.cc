@@ -254,6 +254,8 @@ void ReadSample(Reader& reader, RecordRequest* request) {
     if (reader.On(one.key, one.on)) types |= one.bits;
   }
   if (types & ACL_PROF_AICORE_METRICS) ReadGroup(reader, "ai_core_metrics", request);
+  request->mstx_include = reader.Text("mstxDomainInclude");
+  request->mstx_exclude = reader.Text("mstxDomainExclude");
   Settings& settings = request->settings;
   const std::string limit = reader.Text("storageLimit");
   if (!limit.empty()) reader.Set("storageLimit", ACL_PROF_STORAGE_LIMIT, limit, &settings);

@@ -22,8 +22,9 @@ struct RecordRequest {
   Wanted wanted;
   bool all_devices = true;
   Settings settings;
-  std::string job;                 ///< name for info.json; "": the environment decides
-  std::vector<std::string> notes;  ///< what was asked for and is not collected
+  std::string job;                         ///< name for info.json; "": the environment decides
+  std::string mstx_include, mstx_exclude;  ///< comma lists of domains; see mstx.h
+  std::vector<std::string> notes;          ///< what was asked for and is not collected
 };
 
 /// @p out stays empty if nothing is asked for. kInvalidConfig: a variable that is not understood.
