@@ -44,7 +44,7 @@ class Signals(ClientTest):
                 self.assertEqual(-number, status)
                 profile = self.profile_in(directory)
                 self.assertFalse(profile.manifest["complete"])
-                self.assertGreater(profile.manifest["devices"][0]["tasks"]["started"], 0)
+                self.assertGreater(profile.rings("task_log")[0]["kept"], 0)
 
 
 class Processes(ClientTest):
