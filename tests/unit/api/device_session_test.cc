@@ -127,10 +127,11 @@ TEST_F(DeviceSession, RingsOfASessionWithEverythingTakeNoMoreThan32MiB) {
   ASSERT_EQ(aclprofStart(config), 0) << Message();
   ASSERT_EQ(aclprofStop(config), 0) << Message();
   const std::map<std::string, uint64_t> sizes = {
-      {"events", sizeof(npuprof_rec_event)},        {"task_log", sizeof(npuprof_rec_task_log)},
-      {"ts_track", sizeof(npuprof_rec_ts_track)},   {"task_pmu", sizeof(npuprof_rec_task_pmu)},
-      {"block_pmu", sizeof(npuprof_rec_block_pmu)}, {"hbm", sizeof(npuprof_rec_bandwidth)},
-      {"llc", sizeof(npuprof_rec_bandwidth)}};
+      {"events", sizeof(npuprof_rec_event)},           {"task_log", sizeof(npuprof_rec_task_log)},
+      {"ts_track", sizeof(npuprof_rec_ts_track)},      {"task_pmu", sizeof(npuprof_rec_task_pmu)},
+      {"block_pmu", sizeof(npuprof_rec_block_pmu)},    {"hbm", sizeof(npuprof_rec_bandwidth)},
+      {"llc", sizeof(npuprof_rec_bandwidth)},          {"flows", sizeof(npuprof_rec_bandwidth)},
+      {"accelerators", sizeof(npuprof_rec_bandwidth)}, {"l2", sizeof(npuprof_rec_bandwidth)}};
   uint64_t bytes = 0, block_rings = 0;
   const auto manifest = Manifest(ProfDirectories().at(0));
   for (const auto& ring : manifest["devices"][0]["rings"]) {
