@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from harness import CLIENTS, DRAIN_PATHS, NPUPROF, ClientTest, Profile, direct_refused, environment, uring_refused
 
-# More by hand: NPUPROF_TEST_KILLS=100 python3 -m unittest test_killed
-KILLS = int(os.environ.get("NPUPROF_TEST_KILLS", "18"))
+# Other numbers by hand: NPUPROF_TEST_KILLS=1000 python3 -m unittest test_killed
+KILLS = int(os.environ.get("NPUPROF_TEST_KILLS", "100"))
 TOGETHER = 12
 
 
@@ -28,7 +28,7 @@ def as_json(*arguments):
 
 class KilledAtRandom(ClientTest):
     serial = True
-    timeout = 300
+    timeout = 900
 
     def paths(self):
         return [path for path in DRAIN_PATHS
