@@ -5,9 +5,11 @@ import json
 import os
 import struct
 
-from harness import CLIENTS, MSPROFTX, TASK_TIME, ClientTest
+from harness import BUILD, CLIENTS, ClientTest
 
 START_END, MARKER_EX = 2, 3
+# Sanitizers take the place of dlopen(), which then does not look where the program was told to.
+LIBRARIES = {"LD_LIBRARY_PATH": os.path.join(BUILD, "lib64")}
 # Header, payload, message.
 RECORD = struct.Struct("<HHIIIQHHIHHIIIIIQQQQQI156s")
 Mark = collections.namedtuple("Mark", "event thread start end number domain text")
@@ -23,7 +25,7 @@ def long_text(size):
 class Mstx(ClientTest):
     def profiled(self, **env):
         directory = self.fresh("out")
-        done = self.run_client("mstx_domains", directory, **env)
+        done = self.run_client("mstx_domains", directory, **LIBRARIES, **env)
         profile = self.profile_in(directory)
         counts = self.assert_readable(profile)
         self.assertEqual(0, profile.lost())
@@ -100,7 +102,7 @@ class Mstx(ClientTest):
                                  ({"NPUPROF_MSTX_DOMAIN_EXCLUDE": "io,nothing"}, {"default", "communication"})):
             with self.subTest(choice):
                 directory = self.fresh("+".join(choice.values()))
-                self.run_client("mstx_domains", directory, **choice)
+                self.run_client("mstx_domains", directory, **LIBRARIES, **choice)
                 self.assertEqual(expected, {m.domain for m in self.marks(self.profile_in(directory))})
 
     def test_both_lists_count_as_none(self):
@@ -132,6 +134,6 @@ class Mstx(ClientTest):
         self.assertEqual("range 0 tool 4096 heap 0 handles 0 0\n", done.stdout)
 
     def test_the_profiler_named_as_the_tool_is_itself(self):
-        library = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(CLIENTS))), "lib64", "libaclprof.so")
+        library = os.path.join(BUILD, "lib64", "libaclprof.so")
         done = self.run_client("mstx_plain", MSTX_INJECTION_PATH=library)
         self.assertEqual(("range 0 tool 4096 heap 0 handles 0 0\n", ""), (done.stdout, done.stderr))

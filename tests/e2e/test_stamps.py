@@ -4,13 +4,13 @@ import json
 import os
 import struct
 
-from harness import ClientTest
+from harness import BUILD, ClientTest
 
 
 class Stamps(ClientTest):
     def test_stamps_of_the_first_generation(self):
         directory = self.fresh("out")
-        done = self.run_client("old_stamps", directory)
+        done = self.run_client("old_stamps", directory, LD_LIBRARY_PATH=os.path.join(BUILD, "lib64"))
         self.assertEqual({"report": 200006, "differ": True}, json.loads(done.stdout))
         profile = self.profile_in(directory)
         self.assert_readable(profile)
