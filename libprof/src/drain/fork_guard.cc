@@ -51,8 +51,12 @@ void Parent() {
 }
 
 void Child() {
-  // Whoever held it does not exist here.
-  pthread_mutex_init(&g_opening, nullptr);
+  // Whoever else held it does not exist here.
+  if (t_holds_opening) {
+    pthread_mutex_unlock(&g_opening);
+  } else {
+    pthread_mutex_init(&g_opening, nullptr);
+  }
   t_holds_opening = false;
   g_generation.fetch_add(1, std::memory_order_relaxed);
   if (g_on_fork_child != nullptr) g_on_fork_child();
