@@ -205,6 +205,43 @@ std::string JoinEvents(const std::vector<uint16_t>& events) {
   return out;
 }
 
+std::optional<std::vector<uint16_t>> CustomEvents(const ChipTable& table, std::string_view text) {
+  constexpr std::string_view kBegin = "Custom:";
+  if (!text.starts_with(kBegin)) return std::nullopt;
+  const std::string all(text);
+  text.remove_prefix(kBegin.size());
+  std::vector<uint16_t> events;
+  for (bool more = true; more;) {
+    const std::string_view item = text.substr(0, text.find(','));
+    more = item.size() < text.size();
+    text.remove_prefix(more ? item.size() + 1 : item.size());
+    const auto named = std::find_if(table.events.begin(), table.events.end(),
+                                    [&](const auto& e) { return e.second == item; });
+    uint16_t event = 0;
+    if (named != table.events.end()) {
+      event = named->first;
+    } else {
+      const bool hex = item.starts_with("0x");
+      const std::string_view digits = hex ? item.substr(2) : item;
+      const auto [end, code] =
+          std::from_chars(digits.data(), digits.data() + digits.size(), event, hex ? 16 : 10);
+      if (code != std::errc() || end != digits.data() + digits.size()) {
+        throw std::runtime_error(
+            "'" + std::string(item) + "' in '" + all +
+            "' is no event; allowed are numbers from 0 to 65535, as 0x.. or decimal, and names");
+      }
+    }
+    if (std::find(events.begin(), events.end(), event) != events.end())
+      throw std::runtime_error("'" + all + "' has event " + JoinEvents({event}) + " twice");
+    events.push_back(event);
+  }
+  if (events.size() > table.counters) {
+    throw std::runtime_error("'" + all + "' has " + std::to_string(events.size()) + " events; chip " +
+                             table.name + " counts at most " + std::to_string(table.counters));
+  }
+  return events;
+}
+
 std::optional<std::vector<uint16_t>> SplitEvents(std::string_view text) {
   std::vector<uint16_t> out;
   while (!text.empty()) {

@@ -79,7 +79,11 @@ const ChipTable& A2();
 /// "0x8,0xa": the form of sample.json.
 std::string JoinEvents(const std::vector<uint16_t>& events);
 
-/// The reverse; nullopt if an item is no hexadecimal number below 0x10000.
+/// The events of a list that no group has: "Custom:" and numbers (0x.. or decimal) or names of ChipTable::events, joined by
+/// commas. nullopt if @p text does not begin so. Throws std::runtime_error with one sentence for a list that is not possible.
+std::optional<std::vector<uint16_t>> CustomEvents(const ChipTable& table, std::string_view text);
+
+/// The reverse of JoinEvents(); nullopt if an item is no hexadecimal number below 0x10000.
 std::optional<std::vector<uint16_t>> SplitEvents(std::string_view text);
 
 }  // namespace npuprof

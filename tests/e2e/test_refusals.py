@@ -181,10 +181,27 @@ class Command(ClientTest):
     def test_record_passes_the_exit_status_on(self):
         directory = self.fresh("record")
         done = self.command("record", "-o", directory, "--", os.path.join(CLIENTS, "unaffected"),
-                            os.path.join(self.dir, "own"))
+                            os.path.join(self.dir, "own"), "99")
         self.assertEqual(7, done.returncode, done.stderr)
-        self.assertIn("init 100042", done.stderr)
-        self.assertEqual(1, len(os.listdir(directory)))
-        profile = Profile(os.path.join(directory, os.listdir(directory)[0]))
-        self.assert_readable(profile)
-        self.assertEqual(0, profile.lost())
+        self.assertIn("config 0", done.stderr)
+        for path in self.profiles(directory):
+            profile = Profile(path)
+            self.assert_readable(profile)
+            self.assertEqual(0, profile.lost())
+
+    def profiles(self, directory):
+        found = [os.path.join(directory, name) for name in sorted(os.listdir(directory))]
+        self.assertNotEqual([], found)
+        return found
+
+    def test_a_session_of_the_recorded_program_wins_and_record_says_so(self):
+        directory, own = self.fresh("record"), os.path.join(self.dir, "own")
+        done = self.command("record", "-o", directory, "--", os.path.join(CLIENTS, "unaffected"), own)
+        self.assertEqual(7, done.returncode, done.stderr)
+        self.assertIn("init 0 config 1 start 0 stop 0", done.stderr)
+        path, = self.profiles(own)
+        self.assertIn(f"the program profiled itself; its session is in {path}", done.stderr)
+        for whole in [path, *self.profiles(directory)]:
+            profile = Profile(whole)
+            self.assert_readable(profile)
+            self.assertEqual((0, True), (profile.lost(), profile.manifest["complete"]))

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <set>
+#include <stdexcept>
 
 #include "base/data_types.h"
 #include "metrics/metrics.h"
@@ -56,8 +58,15 @@ const std::vector<DataType>& DataTypes() {
       {"training-trace", 0x40, "steps"},
       {"msproftx", 0x80, "marks and ranges of the program (mstx, stamps)"},
       {"runtime-api", 0x100, "runtime calls of the host"},
+      {"ge-api-l0", 0x200, "host scheduling of dynamic shapes, coarse"},
       {"task-time-l0", 0x800, "when tasks ran, without operator details"},
       {"task-memory", 0x1000, "memory of operators"},
+      {"task-time-l2", 0x2000, "task-time and attributes of operators"},
+      {"op-attr", 0x4000, "attributes of operators"},
+      {"task-time-l3", 0x8000, "the deepest level of task time"},
+      {"ge-api-l1", 0x1000000, "host scheduling of dynamic shapes, fine"},
+      {"api-stats", 0x400000000, "statistics of acl calls, and nothing else"},
+      {"aicore-shape", 0x800000000, "shapes with task-time-l0"},
   };
   return types;
 }
@@ -109,10 +118,16 @@ const std::vector<std::string>& MetricGroups() {
 }
 
 std::string ParseMetricGroup(std::string_view name) {
+  try {
+    if (const auto events = CustomEvents(A2(), name)) return "Custom:" + JoinEvents(*events);
+  } catch (const std::runtime_error& e) {
+    throw Error(e.what(), kUsage);
+  }
   for (const std::string& group : MetricGroups()) {
     if (Lower(group) == Lower(name)) return group;
   }
-  throw Error(fmt::format("'{}' is no counter group; known are {}", name, fmt::join(MetricGroups(), ", ")),
+  throw Error(fmt::format("'{}' is no counter group; known are {} and Custom: with a list of events", name,
+                          fmt::join(MetricGroups(), ", ")),
               kUsage);
 }
 
@@ -130,13 +145,30 @@ std::string ParseDevices(std::string_view list) {
   return fmt::format("{}", fmt::join(seen, ","));
 }
 
-std::string ParseHostData(std::string_view list) {
-  for (const std::string& word : Split(list)) {
-    if (word != "cpu" && word != "mem") {
-      throw Error(fmt::format("'{}' is no host data; allowed are cpu and mem", word), kUsage);
-    }
+std::vector<std::pair<std::string, std::string>> EventNames() {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const auto& [event, name] : A2().events) names.emplace_back(JoinEvents({event}), name);
+  return names;
+}
+
+uint64_t ParseTime(const char* what, std::string_view text) {
+  constexpr double kMostSeconds = 4294967295;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  const double seconds = unit == "ms"  ? number / 1000
+                         : unit == "m" ? number * 60
+                         : unit == "h" ? number * 3600
+                                       : number;
+  const bool known = unit.empty() || unit == "s" || unit == "ms" || unit == "m" || unit == "h";
+  // Not "!(a < b)": what is no number at all is neither.
+  if (error != std::errc() || !known || !(seconds >= 0.001 && seconds <= kMostSeconds)) {
+    throw Error(
+        fmt::format("{} is '{}'; allowed are 1ms to {}s, as a number of seconds or with ms, s, m or h", what,
+                    text, static_cast<uint64_t>(kMostSeconds)),
+        kUsage);
   }
-  return std::string(list);
+  return static_cast<uint64_t>(std::llround(seconds * 1000));
 }
 
 }  // namespace npuprof::cli

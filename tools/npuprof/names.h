@@ -33,13 +33,17 @@ std::string DataTypeNames(uint64_t mask);
 /** Names of the metric groups that the chip can count, as aclprof spells them. */
 const std::vector<std::string>& MetricGroups();
 
-/** The spelling of MetricGroups() for @p name in any case. @throws Error (usage) naming the groups */
+/** The spelling of MetricGroups() for @p name in any case; for a list of events ("Custom:0x8,vec_busy_cycles") its numbers.
+ * @throws Error (usage) naming what is wrong */
 std::string ParseMetricGroup(std::string_view name);
 
 /** A comma list of device ids below 64 without repetition, or "all". @throws Error (usage) */
 std::string ParseDevices(std::string_view list);
 
-/** A comma list of "cpu" and "mem". @throws Error (usage) */
-std::string ParseHostData(std::string_view list);
+/** Events of the chip by which a list may name them: number and name. */
+std::vector<std::pair<std::string, std::string>> EventNames();
+
+/** Milliseconds of "2.5", "2.5s", "100ms", "3m" or "1h". @throws Error (usage) for others, and beyond 1 ms to 4294967295 s */
+uint64_t ParseTime(const char* what, std::string_view text);
 
 }  // namespace npuprof::cli

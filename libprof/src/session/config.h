@@ -32,6 +32,7 @@ struct Wanted {
   std::vector<uint32_t> devices;
   int metrics = ACL_AICORE_NONE;
   uint64_t data_types = 0;
+  std::vector<uint16_t> events = {};  ///< counted instead of a group, unless empty
 };
 Wanted ToWanted(const aclprofConfig& config);
 

@@ -82,7 +82,7 @@ Result Manager::CollectFacts(Facts* facts) {
   if (Components::InCallback()) return RefuseInCallback("npuprofGetStatus");
   const Control control(*this);
   if (!control) return RefuseWhileInCallback("npuprofGetStatus");
-  facts->mode = mode_;
+  facts->mode = recording_ ? Mode::kCommand : mode_;
   facts->running = session_ != nullptr;
   if (session_) {
     facts->data_types = session_->data_types() & ~kAicpuModel;
@@ -163,11 +163,14 @@ Result Manager::Finalize() {
   if (!control) return RefuseWhileInCallback("aclprofFinalize");
   if (mode_ == Mode::kOff) return Result::Ok();
   if (Result result = CheckMode("aclprofFinalize"); !result.ok()) return result;
-  Result result = StopSession(false);
-  TellComponents([this] { return components_.Finalize(); });
-  stamps::Allow(false);
+  Result result = Result::Ok();
+  if (!recording_) {  // which goes on
+    result = StopSession(false);
+    TellComponents([this] { return components_.Finalize(); });
+    stamps::Allow(false);
+    window_settings_.Clear();
+  }
   settings_.Clear();
-  window_settings_.Clear();
   next_output_.reset();
   follow_devices_ = false;
   mode_ = Mode::kOff;
@@ -287,6 +290,7 @@ Result Manager::Warmup(const aclprofConfig* config) {
   if (mode_ == Mode::kOff)
     return Result::Fail(code::kNotRun, "aclprofWarmup before aclprofInit; it does not initialise by itself");
   if (Result result = CheckMode("aclprofWarmup"); !result.ok()) return result;
+  if (recording_) GiveWay();
   if (session_ || warmed_) {
     return Result::Fail(code::kApiConflict,
                         session_ ? "aclprofWarmup while a session runs; call aclprofStop first"
@@ -407,6 +411,7 @@ Result Manager::Start(const aclprofConfig* config) {
   Wanted wanted;
   if (Result result = WantedOf(config, &wanted); !result.ok()) return result;
   if (Result result = CheckMode("aclprofStart"); !result.ok()) return result;
+  if (recording_) GiveWay();
   if (session_) {
     if (session_->data_types() != wanted.data_types) {
       return Result::Fail(
@@ -416,7 +421,11 @@ Result Manager::Start(const aclprofConfig* config) {
     }
     return session_->AddDevices(wanted.devices, open_devices_);
   }
-  if (warmed_) return StartWarmed();
+  if (warmed_) {
+    Result result = StartWarmed();
+    if (result.ok()) TellWhoGaveWay();
+    return result;
+  }
   const bool initialise = mode_ == Mode::kOff;
   if (initialise) {
     output_ = trace::AbsolutePath(settings_.Text(ACL_PROF_PATH).value_or("./"));
@@ -427,6 +436,13 @@ Result Manager::Start(const aclprofConfig* config) {
   if (!result.ok() && initialise) {
     TellComponents([this] { return components_.Finalize(); });
     mode_ = Mode::kOff;
+  }
+  if (result.ok()) {
+    TellWhoGaveWay();
+  } else if (gave_way_) {
+    // It had to make room to try.
+    const RecordRequest recorded = *std::exchange(gave_way_, std::nullopt);
+    static_cast<void>(BeginRecording(recorded));
   }
   return result;
 }
@@ -448,6 +464,7 @@ Result Manager::Stop(const aclprofConfig* config) {
     DiscardWarmed();
     return Result::Ok();
   }
+  if (recording_) return Result::Ok();
   if (data_types && *data_types != session_->data_types()) {
     return Result::Fail(
         code::kInvalidConfig,
@@ -510,8 +527,8 @@ Result Manager::DeviceChangedLocked(const DeviceNotice& notice) {
   if (Result result = StartRecordingLocked(); !result.ok()) return result;
   open_devices_.insert(id);
   if (!session_) return Result::Ok();
-  if (follow_devices_ || (mode_ == Mode::kCommand && record_all_devices_))
-    return session_->AddDevices({id}, open_devices_);
+  const bool all = recording_ ? recording_->all_devices : mode_ == Mode::kCommand && owner_takes_all_devices_;
+  if (all || follow_devices_) return session_->AddDevices({id}, open_devices_);
   return session_->DeviceOpened(id);
 }
 
@@ -539,6 +556,7 @@ void Manager::AtExit() {
   for (int i = 0; i < 200; ++i) {
     if (manager.control_.try_lock()) {
       manager.exiting_ = true;
+      if (manager.waiting_) TellRecorder(*manager.waiting_, "early");
       if (const Result result = manager.StopSession(true); !result.ok()) LogError(result.text);
       manager.mode_ = Mode::kOff;
       manager.RemoveSubscriptionFiles();
@@ -568,6 +586,11 @@ void Manager::ForkChild() {
   manager.keeper_.AbandonInChild();
   manager.mode_ = Mode::kOff;
   // Another thread may have been changing these; what they hold then cannot be freed.
+  new (&manager.recording_) std::optional<RecordRequest>;
+  new (&manager.waiting_) std::optional<RecordRequest>;
+  new (&manager.gave_way_) std::optional<RecordRequest>;
+  manager.timed_ = false;
+  manager.door_.AbandonInChild();
   new (&manager.settings_) Settings;
   new (&manager.window_settings_) Settings;
   new (&manager.next_output_) std::optional<std::string>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -14,9 +15,11 @@
 #include "session/components.h"
 #include "session/config.h"
 #include "session/control_lock.h"
+#include "session/door.h"
 #include "session/fork_locks.h"
 #include "session/keeper.h"
 #include "session/option_object.h"
+#include "session/record_request.h"
 #include "session/result.h"
 #include "session/session.h"
 #include "session/settings.h"
@@ -32,7 +35,7 @@ class Manager {
   enum class Mode {
     kOff,
     kApi,        ///< aclprofInit() was called
-    kCommand,    ///< the npuprof command, a configuration or the runtime owns profiling
+    kCommand,    ///< a configuration or the runtime owns profiling
     kSubscribe,  ///< a model is subscribed
   };
 
@@ -68,6 +71,7 @@ class Manager {
   Result StartComponentSession(RecordRequest request);
   /// Ends it when the runtime ends.
   Result StopRecording();
+  // A recording gives way to a session of the program's own: aclprofStart() ends it. See manager_record.cc.
 
   /// Sends the operators of a model into a pipe while they run. One session serves all subscriptions.
   Result Subscribe(uint32_t model, const aclprofSubscribeConfig* config);
@@ -107,6 +111,19 @@ class Manager {
   /// Starts a session that is not the program's own; a failure leaves no trace.
   Result StartOwned(RecordRequest request, const char* owner);
   void LeaveCommandMode();
+  /// At once, or later if it has a delay.
+  Result AcceptRecording(const RecordRequest& request);
+  Result BeginRecording(const RecordRequest& request);
+  Result EndRecording();
+  /// What was recorded until now is completed, because the program wants to profile itself.
+  void GiveWay();
+  /// Tells the command whose recording gave way where the program's session is.
+  void TellWhoGaveWay();
+  /// Where the command finds this process; see door.h. @param timed whether a thread is needed in any case
+  void OpenDoor(bool timed);
+  std::string Serve(const std::string& request);
+  std::string State() const;
+  std::optional<Door::Clock::time_point> SeeToTimes();
   Result DeviceChangedLocked(const DeviceNotice& notice);
   void TakeNotices();
   bool HasNotices() const;
@@ -151,9 +168,15 @@ class Manager {
   std::string owner_;               ///< who profiles in kCommand
   std::string job_;                 ///< for info.json, or ""
   std::vector<std::string> notes_;  ///< for the manifest of the next session
+  bool owner_takes_all_devices_ = false;
   bool record_tried_ = false;
-  bool record_all_devices_ = false;
   bool follow_devices_ = false;
+  std::optional<RecordRequest> recording_;  ///< what the running session is for, if it is the command's
+  std::optional<RecordRequest> waiting_;    ///< what is to be recorded when its delay has passed
+  std::optional<RecordRequest> gave_way_;   ///< what was recorded before the program began to profile itself
+  Door::Clock::time_point begin_at_{}, end_at_{};
+  std::atomic<bool> timed_{false};  ///< one of the two is in the future
+  Door door_;
   Keeper keeper_;
   unsigned keeper_round_ = 0;
   bool exiting_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that the program did not ask for through aclprof*: of the npuprof command, of configuration files, of the runtime.
-#include <cstdlib>
+// Sessions that the program did not ask for through aclprof*: of configuration files and of the runtime. Those of the npuprof
+// command are in manager_record.cc.
 #include <string_view>
 
 #include "session/log.h"
@@ -9,30 +9,6 @@
 #include "trace/directory.h"
 
 namespace npuprof {
-
-Result Manager::StartRecording() {
-  if (Components::InCallback()) return Result::Ok();
-  const Control control(*this);
-  if (!control) return RefuseWhileInCallback("MsprofInit");
-  return StartRecordingLocked();
-}
-
-// The command comes first, it was asked for last.
-Result Manager::StartRecordingLocked() {
-  if (record_tried_ || mode_ != Mode::kOff) return Result::Ok();
-  std::optional<RecordRequest> request;
-  const char* owner = "`npuprof record`";
-  Result result = ReadRecordRequest(&request);
-  if (result.ok() && !request) {
-    const char* text = std::getenv("PROFILER_SAMPLECONFIG");
-    if (!text || !*text) return Result::Ok();
-    owner = "PROFILER_SAMPLECONFIG";
-    result = ReadOptions(OptionSource::kSampleConfig, text, &request);
-  }
-  record_tried_ = true;
-  if (!result.ok()) return result;
-  return StartOwned(std::move(*request), owner);
-}
 
 Result Manager::StartConfigured(OptionSource source, std::string_view text, const std::string& job,
                                 bool* off) {
@@ -46,8 +22,9 @@ Result Manager::StartConfigured(OptionSource source, std::string_view text, cons
   *off = !request;
   if (*off) return Result::Ok();
   request->job = job;
-  if (mode_ == Mode::kCommand) {
-    LogDetail(fmt::format("{} is not looked at: this process is profiled by {}", name, owner_));
+  if (mode_ == Mode::kCommand || recording_ || waiting_) {
+    LogDetail(fmt::format("{} is not looked at: this process is profiled by {}", name,
+                          mode_ == Mode::kCommand ? owner_ : kRecorder));
     return Result::Ok();
   }
   if (Result result = RefuseUnlessOff(name); !result.ok()) return result;
@@ -64,6 +41,10 @@ Result Manager::StartComponentSession(RecordRequest request) {
 }
 
 Result Manager::RefuseUnlessOff(const char* who) const {
+  if (recording_) {
+    return Result::Fail(code::kAlreadyRun,
+                        fmt::format("{} is refused: this process is profiled by {}", who, kRecorder));
+  }
   if (mode_ == Mode::kOff) return Result::Ok();
   return Result::Fail(
       code::kAlreadyRun,
@@ -77,8 +58,8 @@ Result Manager::StartOwned(RecordRequest request, const char* owner) {
   job_ = request.job;
   mstx::Configure(request.mstx_include, request.mstx_exclude);
   notes_ = request.notes;
-  record_all_devices_ = request.all_devices;
-  if (record_all_devices_) request.wanted.devices.assign(open_devices_.begin(), open_devices_.end());
+  owner_takes_all_devices_ = request.all_devices;
+  if (owner_takes_all_devices_) request.wanted.devices.assign(open_devices_.begin(), open_devices_.end());
   TellComponents([this] { return components_.Init(); });
   Result result = StartSession(request.wanted, trace::AbsolutePath(request.output));
   if (!result.ok()) LeaveCommandMode();
@@ -92,16 +73,6 @@ void Manager::LeaveCommandMode() {
   job_.clear();
   mstx::Configure("", "");
   mode_ = Mode::kOff;
-}
-
-Result Manager::StopRecording() {
-  if (Components::InCallback()) return Result::Ok();
-  const Control control(*this);
-  if (!control) return RefuseWhileInCallback("MsprofFinalize");
-  if (mode_ != Mode::kCommand) return Result::Ok();
-  Result result = StopSession(false);
-  LeaveCommandMode();
-  return result;
 }
 
 }  // namespace npuprof

@@ -10,6 +10,9 @@
 
 namespace npuprof {
 
+/// Who profiles in a recording, for sentences.
+inline constexpr const char* kRecorder = "`npuprof record`";
+
 inline constexpr std::chrono::seconds kCallPatience{5}, kNoticePatience{1};
 
 inline Result RefuseInCallback(const char* function) {

@@ -77,6 +77,8 @@ Result Manager::Subscribe(uint32_t model, const aclprofSubscribeConfig* config) 
     subscription_->Add(model, *device, wish);
     return Result::Ok();
   }
+  if (recording_) GiveWay();
+  gave_way_.reset();  // there is no directory to tell of
   std::string scratch;
   if (Result result = MakeScratch(&scratch); !result.ok()) return result;
   subscription_ = std::make_unique<Subscription>(scratch);

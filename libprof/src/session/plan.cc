@@ -31,9 +31,24 @@ std::chrono::nanoseconds Period(uint32_t hz) {
   return std::chrono::nanoseconds(1'000'000'000 / hz);
 }
 
+// Every kind of core counts them.
+void PlanEvents(const std::vector<uint16_t>& events, Plan* plan) {
+  plan->counters = true;
+  plan->cube_events = plan->vector_events = events;
+  auto& sample = plan->sample;
+  sample.cube = sample.vector = true;
+  sample.cube_metrics = sample.vector_metrics = "Custom:" + JoinEvents(events);
+  sample.cube_events.assign(events.begin(), events.end());
+  sample.vector_events = sample.cube_events;
+}
+
 Result PlanCounters(const Wanted& wanted, Plan* plan) {
-  if (!(wanted.data_types & ACL_PROF_AICORE_METRICS) || wanted.metrics == ACL_AICORE_NONE)
+  if (!(wanted.data_types & ACL_PROF_AICORE_METRICS)) return Result::Ok();
+  if (!wanted.events.empty()) {
+    PlanEvents(wanted.events, plan);
     return Result::Ok();
+  }
+  if (wanted.metrics == ACL_AICORE_NONE) return Result::Ok();
   const MetricGroup* group = A2().Find(wanted.metrics);
   if (!group) {
     std::string known;

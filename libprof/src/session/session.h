@@ -86,6 +86,9 @@ class Session {
   /// Text of the host's sample.json.
   std::string SampleText() const;
 
+  /// A sentence for the manifest, as a warning.
+  void Say(const std::string& text) { messages_.Add(drain::Severity::kWarning, text); }
+
   /// In a forked child: lets go of devices; the object is never used again.
   void AbandonInChild();
 

@@ -434,7 +434,7 @@ ROW(stop_other_object_with_the_same_bits, 0) {
   return aclprofStop(config(0, ACL_PROF_MSPROFTX));
 }
 
-/* The npuprof command owns profiling: with NPUPROF_RECORD_DIR, see CMakeLists.txt. */
+/* A configuration owns profiling: with PROFILER_SAMPLECONFIG, see CMakeLists.txt. */
 ROW(command_init, 100042) {
   return init();
 }

@@ -639,28 +639,5 @@ TEST_F(Lifecycle, AFailingComponentFailsNeitherStartNorStop) {
   EXPECT_EQ(Manifest(ProfDirectories().at(0))["complete"], true);
 }
 
-TEST_F(Lifecycle, TheCommandOwnsProfilingOfTheProgramsItStarts) {
-  const auto output = directory_ / "recorded";
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    setenv("NPUPROF_RECORD_DIR", output.c_str(), 1);
-    setenv("NPUPROF_RECORD_TYPES", "0x80", 1);
-    setenv("NPUPROF_RECORD_HOST", "mem", 1);
-    // A child of fork is not started by the command; exec a new program instead.
-    execl(RECORDED_PROGRAM, RECORDED_PROGRAM, nullptr);
-    _exit(99);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  ASSERT_EQ(WEXITSTATUS(status), 0);
-  const auto found = ProfDirectories(output);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(Manifest(found[0])["complete"], true);
-  EXPECT_EQ(Kept(Manifest(found[0]), "api_event"), 1u);
-  EXPECT_TRUE(std::filesystem::exists(found[0] / "host/data/host_mem.data.slice_0"));
-}
-
 }  // namespace
 }  // namespace npuprof

@@ -6,19 +6,87 @@
 namespace npuprof {
 namespace {
 
-TEST(Recorded, EveryControlCallIsRefusedAndReportsGoOn) {
-  setenv("NPUPROF_LOG", "0", 1);
-  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0) << npuprofLastMessage();
-  EXPECT_EQ(aclprofInit("/tmp", 4), 100042);
-  EXPECT_EQ(aclprofStart(nullptr), 100000) << "the configuration is judged first";
-  aclprofConfig* config = aclprofCreateConfig(nullptr, 0, ACL_AICORE_NONE, nullptr, ACL_PROF_MSPROFTX);
-  EXPECT_EQ(aclprofStart(config), 100042);
-  EXPECT_EQ(aclprofStop(config), 100042);
-  EXPECT_EQ(aclprofFinalize(), 100042);
+uint64_t Records(const std::filesystem::path& prof, const char* kind) {
+  const auto manifest = nlohmann::json::parse(std::ifstream(prof / "npuprof/manifest.json"));
+  for (const auto& entry : manifest["host"]["kinds"]) {
+    if (entry["kind"] == kind) return entry["records"];
+  }
+  return 0;
+}
+
+void Report() {
   MsprofApi api = {};
   api.magicNumber = MSPROF_DATA_HEAD_MAGIC_NUM;
   EXPECT_EQ(MsprofReportApi(1, &api), 0);
+}
+
+// What does not start a session is answered as if nobody recorded, and the recording goes on.
+TEST(Recorded, CallsThatStartNothingChangeNothing) {
+  setenv("NPUPROF_LOG", "0", 1);
+  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0) << npuprofLastMessage();
+  const std::string recorded = MsprofGetPath();
+  Report();
+  EXPECT_EQ(aclprofStop(nullptr), 0);
+  EXPECT_EQ(aclprofFinalize(), 0);
+  EXPECT_EQ(aclprofInit("/tmp", 4), 0);
+  EXPECT_EQ(aclprofInit("/tmp", 4), 100002);
+  EXPECT_EQ(aclprofSetConfig(ACL_PROF_HOST_SYS, "cpu", 3), 0);
+  EXPECT_EQ(aclprofStart(nullptr), 100000) << "no device is open";
+  EXPECT_EQ(aclprofStop(nullptr), 0);
+  EXPECT_EQ(aclprofFinalize(), 0);
+  Report();
+  EXPECT_EQ(MsprofGetPath(), recorded);
   EXPECT_EQ(MsprofFinalize(), 0);
+  EXPECT_EQ(Records(recorded, "api_event"), 2u);
+  EXPECT_EQ(Records(recorded, "host_cpu"), 0u) << "a setting of the program is none of the recording";
+}
+
+TEST(Recorded, AStartOfTheProgramEndsTheRecording) {
+  setenv("NPUPROF_LOG", "0", 1);
+  const std::string own = getenv("OWN_DIRECTORY");
+  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0) << npuprofLastMessage();
+  const std::string recorded = MsprofGetPath();
+  Report();
+  ASSERT_EQ(aclprofInit(own.c_str(), own.size()), 0);
+  aclprofConfig* config =
+      aclprofCreateConfig(nullptr, 0, ACL_AICORE_NONE, nullptr, ACL_PROF_MSPROFTX | ACL_PROF_ACL_API);
+  ASSERT_EQ(aclprofStart(config), 0);
+  EXPECT_EQ(Records(recorded, "api_event"), 1u);
+  EXPECT_NE(MsprofGetPath(), recorded);
+  Report();
+  Report();
+  EXPECT_EQ(aclprofStop(config), 0);
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+  EXPECT_EQ(aclprofFinalize(), 0);
+  EXPECT_EQ(Records(MsprofGetPath(), "api_event"), 2u);
+  EXPECT_EQ(MsprofFinalize(), 0);
+}
+
+TEST(Recorded, AStartThatFailsLeavesTheRecordingGoOn) {
+  setenv("NPUPROF_LOG", "0", 1);
+  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0) << npuprofLastMessage();
+  const std::string recorded = MsprofGetPath();
+  ASSERT_EQ(aclprofInit("/proc/none", 10), 0);
+  aclprofConfig* config = aclprofCreateConfig(nullptr, 0, ACL_AICORE_NONE, nullptr, ACL_PROF_MSPROFTX);
+  EXPECT_EQ(aclprofStart(config), 100003);
+  const std::string goes_on = MsprofGetPath();
+  EXPECT_NE(goes_on, recorded);
+  EXPECT_EQ(std::filesystem::path(goes_on).parent_path(), std::filesystem::path(recorded).parent_path());
+  Report();
+  EXPECT_EQ(MsprofFinalize(), 0);
+  EXPECT_EQ(Records(goes_on, "api_event"), 1u);
+}
+
+TEST(Recorded, AProgramThatProfilesItselfFirstIsNotRecorded) {
+  setenv("NPUPROF_LOG", "0", 1);
+  const std::string own = getenv("OWN_DIRECTORY");
+  ASSERT_EQ(aclprofInit(own.c_str(), own.size()), 0);
+  aclprofConfig* config = aclprofCreateConfig(nullptr, 0, ACL_AICORE_NONE, nullptr, ACL_PROF_MSPROFTX);
+  ASSERT_EQ(aclprofStart(config), 0);
+  EXPECT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0);
+  EXPECT_EQ(std::filesystem::path(MsprofGetPath()).parent_path(), own);
+  EXPECT_EQ(aclprofStop(config), 0);
+  EXPECT_EQ(aclprofFinalize(), 0);
 }
 
 }  // namespace

@@ -33,11 +33,30 @@ TEST(Command, HelpGoesToStdoutWithExamplesAndListsOnlyWhatExists) {
 
 TEST(Command, MisuseIsOneSentenceOnStderrAndStatusTwo) {
   Scratch scratch;
-  for (const char* arguments :
-       {"", "frobnicate", "list --frob", "export", "export a b", "info", "info --device x",
-        "export --format cvs x", "verify", "repair a b", "verify --frob x", "record", "record --",
-        "record --metrics Pipe -- true", "record --devices 64 -- true", "record --data-types x -- true",
-        "record --host gpu -- true", "record -o 'a;b' -- true", "list -- true"}) {
+  for (const char* arguments : {"",
+                                "frobnicate",
+                                "list --frob",
+                                "export",
+                                "export a b",
+                                "info",
+                                "info --device x",
+                                "export --format cvs x",
+                                "verify",
+                                "repair a b",
+                                "verify --frob x",
+                                "record",
+                                "record --",
+                                "record --metrics Pipe -- true",
+                                "record --devices 64 -- true",
+                                "record --data-types x -- true",
+                                "record --host gpu -- true",
+                                "record --start -- true",
+                                "record --pid 0",
+                                "record --pid 1 -- true",
+                                "record --pid 1 --start --stop",
+                                "record --delay x -- true",
+                                "record -o 'a;b' -- true",
+                                "list -- true"}) {
     const Finished run = Shell(scratch, kNpuprof + " " + arguments);
     EXPECT_EQ(run.status, 2) << arguments;
     EXPECT_EQ(run.out, "") << arguments;

@@ -98,11 +98,37 @@ TEST(Devices, IdsAreSortedAndChecked) {
   }
 }
 
-TEST(HostData, OnlyCpuAndMem) {
-  EXPECT_EQ(ParseHostData("cpu,mem"), "cpu,mem");
-  EXPECT_NE(
-      Refusal([] { ParseHostData("cpu,disk"); }).find("'disk' is no host data; allowed are cpu and mem"),
-      std::string::npos);
+TEST(Events, NumbersAndNamesOfAListBecomeNumbers) {
+  EXPECT_EQ(ParseMetricGroup("Custom:0x8"), "Custom:0x8");
+  EXPECT_EQ(ParseMetricGroup("Custom:8,icache_misses,0x500"), "Custom:0x8,0x55,0x500");
+  EXPECT_EQ(ParseMetricGroup("Custom:1,2,3,4,5,6,7,65535"), "Custom:0x1,0x2,0x3,0x4,0x5,0x6,0x7,0xffff");
+  for (const auto& [number, name] : EventNames())
+    EXPECT_EQ(ParseMetricGroup("Custom:" + name), "Custom:" + number);
+  const std::pair<const char*, const char*> refused[] = {
+      {"Custom:", "is no event"},         {"Custom:0x8,", "is no event"},
+      {"Custom:0x10000", "'0x10000' in"}, {"Custom:vec", "'vec' in"},
+      {"Custom:-1", "'-1' in"},           {"Custom:8,0x8", "event 0x8 twice"},
+      {"Custom:0x", "is no event"},       {"Custom:1,2,3,4,5,6,7,8,9", "at most 8"},
+      {"custom:8", "is no counter group"}};
+  for (const auto& [text, words] : refused) {
+    const std::string sentence = Refusal([&] { ParseMetricGroup(text); });
+    EXPECT_NE(sentence.find(words), std::string::npos) << text << ": " << sentence;
+  }
+}
+
+TEST(Times, HaveUnitsAndLimits) {
+  EXPECT_EQ(ParseTime("--delay", "2"), 2000u);
+  EXPECT_EQ(ParseTime("--delay", "0.5"), 500u);
+  EXPECT_EQ(ParseTime("--delay", "1.5s"), 1500u);
+  EXPECT_EQ(ParseTime("--delay", "1ms"), 1u);
+  EXPECT_EQ(ParseTime("--delay", "3m"), 180'000u);
+  EXPECT_EQ(ParseTime("--delay", "1h"), 3'600'000u);
+  EXPECT_EQ(ParseTime("--delay", "4294967295"), 4294967295000u);
+  for (const char* bad : {"", "x", "0", "-1", "0.0001", "1d", "1 s", "4294967296", "nan", "inf", "1e99"}) {
+    const std::string sentence = Refusal([&] { ParseTime("--delay", bad); });
+    EXPECT_NE(sentence.find("--delay is '" + std::string(bad) + "'; allowed are"), std::string::npos)
+        << bad << sentence;
+  }
 }
 
 }  // namespace

@@ -54,11 +54,83 @@ TEST(Record, ProgramSeesTheRequestInItsEnvironment) {
   Scratch scratch;
   const Finished run = Shell(
       scratch, Record(scratch, "--data-types acl-api,task-time --metrics memory --devices 1,0 --host cpu,mem",
-                      "sh -c 'env | grep ^NPUPROF_RECORD_ | sort'"));
+                      "sh -c 'env | grep ^NPUPROF_RECORD_ | grep -v _NOTES= | sort'"));
   EXPECT_EQ(
       run.out,
       "NPUPROF_RECORD_DEVICES=0,1\nNPUPROF_RECORD_DIR=" + scratch.path().string() +
           "/out\nNPUPROF_RECORD_HOST=cpu,mem\nNPUPROF_RECORD_METRICS=Memory\nNPUPROF_RECORD_TYPES=0x3\n");
+}
+
+TEST(Record, EverySettingReachesTheProgram) {
+  Scratch scratch;
+  const Finished run = Shell(
+      scratch,
+      Record(
+          scratch,
+          "--storage-limit 500MB --memory-freq 50 --llc-mode write --network-freq 20 --link-freq 10 "
+          "--dvpp-freq 5 "
+          "--system mem --host-freq 25 --service-flow a --host cpu,disk,network --delay 1.5 --duration 100ms "
+          "--metrics Custom:8,icache_misses --data-types api-stats,op-attr",
+          "sh -c 'env | grep ^NPUPROF_RECORD_ | grep -v -e _DIR= -e _NOTES= | sort'"));
+  EXPECT_EQ(
+      run.out,
+      "NPUPROF_RECORD_DELAY_MS=1500\nNPUPROF_RECORD_DEVICES=all\nNPUPROF_RECORD_DURATION_MS=100\n"
+      "NPUPROF_RECORD_HOST=cpu,disk,network\nNPUPROF_RECORD_METRICS=Custom:0x8,0x55\nNPUPROF_RECORD_SETTINGS="
+      "ACL_PROF_STORAGE_LIMIT=500MB;ACL_PROF_SYS_HARDWARE_MEM_FREQ=50;ACL_PROF_LLC_MODE=write;"
+      "ACL_PROF_SYS_IO_FREQ=20;ACL_PROF_SYS_INTERCONNECTION_FREQ=10;ACL_PROF_DVPP_FREQ=5;ACL_PROF_HOST_SYS_"
+      "USAGE=mem;"
+      "ACL_PROF_HOST_SYS_USAGE_FREQ=25;ACL_PROF_SYS_MEM_SERVICEFLOW=a\nNPUPROF_RECORD_TYPES=0x400004000\n")
+      << run.err;
+}
+
+TEST(Record, SettingsAreJudgedBeforeTheProgramRuns) {
+  Scratch scratch;
+  const std::pair<const char*, const char*> cases[] = {
+      {"--memory-freq 101", "--memory-freq is '101'; allowed is an integer from 1 to 100"},
+      {"--link-freq 51", "--link-freq is '51'; allowed is an integer from 1 to 50"},
+      {"--storage-limit 100MB", "--storage-limit is '100MB'; allowed is <n>MB with n from 200"},
+      {"--llc-mode both", "--llc-mode is 'both'; allowed is one of read,write"},
+      {"--system disk", "--system is 'disk'; allowed is a comma list of cpu,mem"},
+      {"--host gpu", "--host is 'gpu'; allowed is a comma list of cpu,mem,disk,network"},
+      {"--service-flow 'a;b'", "--service-flow is 'a;b'; it cannot hold ';'"},
+      {"--delay x", "--delay is 'x'; allowed are 1ms to"},
+      {"--duration 0", "--duration is '0'; allowed are 1ms to"},
+      {"--metrics Custom:x", "'x' in 'Custom:x' is no event"}};
+  for (const auto& [option, sentence] : cases) {
+    const Finished run = Shell(scratch, Record(scratch, option, "touch " + scratch.path().string() + "/ran"));
+    EXPECT_EQ(run.status, 2) << option;
+    EXPECT_NE(run.err.find(sentence), std::string::npos) << option << ": " << run.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() / "ran"));
+}
+
+TEST(Record, NotesOfTheProgramAreShownAndTheirFileIsGone) {
+  Scratch scratch;
+  const std::string program =
+      "sh -c 'echo own /there/PROF_1 >>$NPUPROF_RECORD_NOTES; echo early >>$NPUPROF_RECORD_NOTES; echo "
+      "$NPUPROF_RECORD_NOTES'";
+  const Finished run = Shell(scratch, Record(scratch, "", program));
+  EXPECT_NE(run.err.find("the program profiled itself; its session is in /there/PROF_1\n"), std::string::npos)
+      << run.err;
+  EXPECT_NE(run.err.find("the program ended before the delay had passed\n"), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("no PROF_* directory"), std::string::npos) << "the notes say why: " << run.err;
+  ASSERT_GT(run.out.size(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(run.out.substr(0, run.out.size() - 1)));
+}
+
+TEST(Record, ProcessesThatCannotBeAttachedToAreExplained) {
+  Scratch scratch;
+  const std::pair<const char*, const char*> cases[] = {
+      {"--pid 2147483647 --status", "cannot attach to process 2147483647: it does not exist"},
+      {"--pid $$ --status", ": it has not loaded libaclprof"},
+      {"--pid $$ --stop", ": it has not loaded libaclprof"},
+      {"--pid $$", ": it has not loaded libaclprof"}};
+  for (const auto& [options, words] : cases) {
+    const Finished run =
+        Shell(scratch, kNpuprof + " record -o " + scratch.path().string() + "/out " + options);
+    EXPECT_EQ(run.status, 1) << options;
+    EXPECT_NE(run.err.find(words), std::string::npos) << options << ": " << run.err;
+  }
 }
 
 TEST(Record, UnaskedHostDataIsNotInTheEnvironmentEvenIfItWasBefore) {

@@ -226,7 +226,8 @@ TEST(Plan, NumbersOfTheEnvironmentAreDigitsAlone) {
 class RecordRequestTest : public testing::Test {
  protected:
   void TearDown() override {
-    for (const char* name : {"DIR", "TYPES", "METRICS", "DEVICES", "HOST"}) {
+    for (const char* name :
+         {"DIR", "TYPES", "METRICS", "DEVICES", "HOST", "SETTINGS", "DELAY_MS", "DURATION_MS", "NOTES"}) {
       unsetenv((std::string("NPUPROF_RECORD_") + name).c_str());
     }
   }
@@ -260,6 +261,35 @@ TEST_F(RecordRequestTest, DefaultsAndAllVariables) {
   EXPECT_FALSE(request_->all_devices);
   EXPECT_EQ(request_->wanted.devices, (std::vector<uint32_t>{0, 3}));
   EXPECT_TRUE(request_->settings.Has(ACL_PROF_HOST_SYS, "cpu"));
+  EXPECT_EQ(request_->delay.count(), 0);
+  EXPECT_EQ(request_->duration.count(), 0);
+  Set("SETTINGS", "ACL_PROF_STORAGE_LIMIT=300MB;ACL_PROF_DVPP_FREQ=7");
+  Set("METRICS", "Custom:0x8,icache_misses");
+  Set("DELAY_MS", "1500");
+  Set("DURATION_MS", "4294967295000");
+  Set("NOTES", "/tmp/notes");
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(request_->settings.StorageLimitMb(), 300u);
+  EXPECT_EQ(request_->settings.Hz(ACL_PROF_DVPP_FREQ), 7u);
+  EXPECT_EQ(request_->wanted.events, (std::vector<uint16_t>{0x8, 0x55}));
+  EXPECT_EQ(request_->delay.count(), 1500);
+  EXPECT_EQ(request_->duration.count(), 4294967295000);
+  EXPECT_EQ(request_->notes_file, "/tmp/notes");
+}
+
+TEST_F(RecordRequestTest, EventsAreCountedOnEveryCoreInsteadOfAGroup) {
+  Set("DIR", "/tmp/out");
+  Set("METRICS", "Custom:0x9,0x55");
+  ASSERT_TRUE(Read().ok());
+  Plan plan;
+  ASSERT_TRUE(MakePlan(request_->wanted, request_->settings, &plan).ok());
+  EXPECT_EQ(plan.cube_events, (std::vector<uint16_t>{0x9, 0x55}));
+  EXPECT_EQ(plan.vector_events, plan.cube_events);
+  EXPECT_EQ(plan.sample.cube_metrics, "Custom:0x9,0x55");
+  request_->wanted.data_types = ACL_PROF_TASK_TIME;
+  Plan without;
+  ASSERT_TRUE(MakePlan(request_->wanted, request_->settings, &without).ok());
+  EXPECT_FALSE(without.counters);
 }
 
 TEST_F(RecordRequestTest, AnUnknownGroupIsNamedWithTheKnownOnes) {
@@ -271,9 +301,24 @@ TEST_F(RecordRequestTest, AnUnknownGroupIsNamedWithTheKnownOnes) {
 }
 
 TEST_F(RecordRequestTest, WhatIsNotUnderstoodIsRefused) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"TYPES", "x"},      {"TYPES", "0x7z"}, {"TYPES", "0x10000"}, {"METRICS", "Z"},
-      {"DEVICES", "0,,1"}, {"DEVICES", "64"}, {"DEVICES", "-1"},    {"HOST", "gpu"}};
+  const std::pair<const char*, const char*> cases[] = {{"TYPES", "x"},
+                                                       {"TYPES", "0x7z"},
+                                                       {"TYPES", "0x10000"},
+                                                       {"METRICS", "Z"},
+                                                       {"DEVICES", "0,,1"},
+                                                       {"DEVICES", "64"},
+                                                       {"DEVICES", "-1"},
+                                                       {"HOST", "gpu"},
+                                                       {"METRICS", "Custom:"},
+                                                       {"METRICS", "Custom:1,2,3,4,5,6,7,8,9"},
+                                                       {"DELAY_MS", "0"},
+                                                       {"DELAY_MS", "1s"},
+                                                       {"DURATION_MS", "4294967295001"},
+                                                       {"SETTINGS", "x=1"},
+                                                       {"SETTINGS", "ACL_PROF_DVPP_FREQ"},
+                                                       {"SETTINGS", "ACL_PROF_DVPP_FREQ=0"},
+                                                       {"SETTINGS", "ACL_PROF_PATH=/tmp"},
+                                                       {"SETTINGS", "unknown setting=1"}};
   for (const auto& [name, value] : cases) {
     Set("DIR", "/tmp/out");
     Set(name, value);

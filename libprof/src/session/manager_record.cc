@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions that the npuprof command asks for. The program keeps the aclprof interface to itself: a recording is no mode of
+// it, has settings of its own, and ends when the program starts a session.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "session/log.h"
+#include "session/manager.h"
+#include "session/manager_control.h"
+#include "trace/directory.h"
+
+namespace npuprof {
+namespace {
+
+constexpr const char* kAttach = "NPUPROF_ATTACH";
+
+bool MayAttach() {
+  const char* text = std::getenv(kAttach);
+  if (!text || !*text || std::string_view(text) == "on") return true;
+  if (std::string_view(text) == "off") return false;
+  LogError(fmt::format("{} is \"{}\"; allowed are on and off; taken is on", kAttach, text));
+  return true;
+}
+
+}  // namespace
+
+Result Manager::StartRecording() {
+  if (Components::InCallback()) return Result::Ok();
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("MsprofInit");
+  return StartRecordingLocked();
+}
+
+// The command comes first, it was asked for last.
+Result Manager::StartRecordingLocked() {
+  OpenDoor(false);
+  if (record_tried_ || mode_ == Mode::kCommand || mode_ == Mode::kSubscribe) return Result::Ok();
+  std::optional<RecordRequest> request;
+  Result result = ReadRecordRequest(&request);
+  if (!result.ok() || request) {
+    record_tried_ = true;
+    return result.ok() ? AcceptRecording(*request) : result;
+  }
+  const char* text = std::getenv("PROFILER_SAMPLECONFIG");
+  if (!text || !*text || mode_ != Mode::kOff || recording_) return Result::Ok();
+  record_tried_ = true;
+  result = ReadOptions(OptionSource::kSampleConfig, text, &request);
+  return result.ok() ? StartOwned(std::move(*request), "PROFILER_SAMPLECONFIG") : result;
+}
+
+Result Manager::AcceptRecording(const RecordRequest& request) {
+  if (request.delay.count() == 0) return BeginRecording(request);
+  waiting_ = request;
+  begin_at_ = Door::Clock::now() + request.delay;
+  timed_ = true;
+  OpenDoor(true);
+  door_.Ring();
+  return Result::Ok();
+}
+
+Result Manager::BeginRecording(const RecordRequest& request) {
+  if ((session_ && !recording_) || warmed_) {
+    LogError(fmt::format("nothing is recorded for {}: the program profiles itself", kRecorder));
+    if (session_) TellRecorder(request, "own " + session_->path());
+    return Result::Ok();
+  }
+  Wanted wanted = request.wanted;
+  if (request.all_devices) wanted.devices.assign(open_devices_.begin(), open_devices_.end());
+  TellComponents([this] { return components_.Init(); });
+  // What the program sets is for sessions of its own.
+  Settings of_program = std::exchange(settings_, request.settings);
+  std::optional<std::string> next_output = std::exchange(next_output_, std::nullopt);
+  notes_ = request.notes;
+  recording_ = request;
+  Result result = StartSession(wanted, trace::AbsolutePath(request.output));
+  settings_ = std::move(of_program);
+  next_output_ = std::move(next_output);
+  if (!result.ok()) {
+    recording_.reset();
+    if (mode_ == Mode::kOff) TellComponents([this] { return components_.Finalize(); });
+    return result;
+  }
+  if (request.duration.count() > 0) {
+    end_at_ = Door::Clock::now() + request.duration;
+    timed_ = true;
+    OpenDoor(true);
+    door_.Ring();
+  }
+  return result;
+}
+
+Result Manager::EndRecording() {
+  Result result = StopSession(false);
+  recording_.reset();
+  if (mode_ == Mode::kOff) TellComponents([this] { return components_.Finalize(); });
+  return result;
+}
+
+void Manager::GiveWay() {
+  constexpr const char* kText = "recording ends: the program profiles itself from here on";
+  LogError(kText);
+  if (session_) session_->Say(kText);
+  if (const Result result = StopSession(false); !result.ok()) LogError(result.text);
+  gave_way_ = std::exchange(recording_, std::nullopt);
+}
+
+void Manager::TellWhoGaveWay() {
+  if (gave_way_) TellRecorder(*gave_way_, "own " + session_->path());
+  gave_way_.reset();
+}
+
+Result Manager::StopRecording() {
+  if (Components::InCallback()) return Result::Ok();
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("MsprofFinalize");
+  if (waiting_) TellRecorder(*waiting_, "early");
+  waiting_.reset();
+  if (recording_) return EndRecording();
+  if (mode_ != Mode::kCommand) return Result::Ok();
+  Result result = StopSession(false);
+  LeaveCommandMode();
+  return result;
+}
+
+void Manager::OpenDoor(bool timed) {
+  if (door_.open()) return;
+  const bool visible = MayAttach();
+  if (!visible && !timed) return;
+  const std::string why = door_.Open(
+      {[this](const std::string& request) { return Serve(request); }, [this] { return SeeToTimes(); }},
+      visible);
+  if (!why.empty()) LogError(fmt::format("`npuprof record --pid` cannot attach to this process: {}", why));
+}
+
+std::string Manager::State() const {
+  const char* state = waiting_     ? "waiting"
+                      : !session_  ? (warmed_ ? "own" : "none")
+                      : recording_ ? "recording"
+                                   : "own";
+  return fmt::format("state={}\ndirectory={}\n", state, session_ ? session_->path() : LastPath());
+}
+
+std::string Manager::Serve(const std::string& text) {
+  const Control control(*this);
+  if (!control) return "error a callback of the program has kept the profiler for 5 s\n";
+  std::map<std::string, std::string> variables;
+  const size_t end_of_verb = text.find('\n');
+  for (size_t begin = end_of_verb; begin != std::string::npos && begin + 1 < text.size();) {
+    const size_t end = std::min(text.find('\n', begin + 1), text.size());
+    const std::string line = text.substr(begin + 1, end - begin - 1);
+    if (const size_t equals = line.find('='); equals != std::string::npos)
+      variables[line.substr(0, equals)] = line.substr(equals + 1);
+    begin = end;
+  }
+  const std::string verb = text.substr(0, end_of_verb);
+  Result result = Result::Ok();
+  if (verb == "start") {
+    std::optional<RecordRequest> request;
+    result = ReadRecordRequest(
+        [&](const char* name) -> const char* {
+          const auto found = variables.find(name);
+          return found == variables.end() ? nullptr : found->second.c_str();
+        },
+        &request);
+    if (result.ok() && !request) result = Result::Fail(code::kInvalidConfig, "no directory is given");
+    if (result.ok() && (recording_ || waiting_))
+      result = Result::Fail(code::kAlreadyRun, "it is recorded already");
+    if (result.ok() && (session_ || warmed_))
+      result = Result::Fail(code::kAlreadyRun, "the program profiles itself");
+    if (result.ok()) result = CheckMode("recording");
+    if (result.ok()) result = AcceptRecording(*request);
+  } else if (verb == "stop") {
+    if (waiting_) {
+      waiting_.reset();
+    } else if (!recording_) {
+      result = Result::Fail(code::kInvalidParam, session_ ? "it is not recorded; the program profiles itself"
+                                                          : "it is not recorded");
+    } else {
+      result = EndRecording();
+    }
+  } else if (verb != "status") {
+    result = Result::Fail(code::kInvalidParam,
+                          fmt::format("'{}' is no request; allowed are start, stop and status", verb));
+  }
+  return (result.ok() ? "ok\n" : "error " + result.text + "\n") + State();
+}
+
+std::optional<Door::Clock::time_point> Manager::SeeToTimes() {
+  if (!timed_) return std::nullopt;
+  const Control control(*this);
+  const auto now = Door::Clock::now();
+  if (!control) return now + kNoticePatience;
+  if (waiting_ && now >= begin_at_) {
+    const RecordRequest request = *waiting_;
+    waiting_.reset();
+    if (const Result result = BeginRecording(request); !result.ok()) LogError(result.text);
+  }
+  const bool ends = recording_ && recording_->duration.count() > 0;
+  if (ends && Door::Clock::now() >= end_at_) {
+    if (const Result result = EndRecording(); !result.ok()) LogError(result.text);
+    return std::nullopt;
+  }
+  timed_ = waiting_ || ends;
+  if (waiting_) return begin_at_;
+  return ends ? std::optional(end_at_) : std::nullopt;
+}
+
+}  // namespace npuprof

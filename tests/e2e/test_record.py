@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""npuprof record: every option by what it leaves in the directory, and processes that run already."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import time
+
+from harness import CLIENTS, NPUPROF, ClientTest, Profile, environment, rows
+from test_refusals import as_nobody
+
+SERVE = os.path.join(CLIENTS, "serve")
+
+
+class Service:
+    """The client `serve`, alone or under a command."""
+
+    def __init__(self, *prefix, **env):
+        self.process = subprocess.Popen([*prefix, SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env=environment(**env))
+        assert self.process.stdout.readline() == "ready\n", self.process.stderr.read()
+
+    @property
+    def pid(self):
+        """Of the service itself."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as f:
+            children = f.read().split()
+        with open(f"/proc/{self.process.pid}/comm", encoding="ascii") as f:
+            return self.process.pid if f.read().strip() == "serve" else int(children[0])
+
+    def tell(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def end(self):
+        """Its last line, standard error and exit status."""
+        out, err = self.process.communicate(timeout=60)
+        return out.strip(), err, self.process.returncode
+
+
+class RecordTest(ClientTest):
+    def service(self, *prefix, **env):
+        service = Service(*prefix, **env)
+        self.addCleanup(lambda: service.process.poll() is None and service.process.kill())
+        return service
+
+    def command(self, *arguments, status=0, **options):
+        done = subprocess.run([NPUPROF, "record", *map(str, arguments)], capture_output=True, text=True, env=environment(),
+                              timeout=120, cwd=self.dir, check=False, **options)
+        self.assertEqual(status, done.returncode, done.stdout + done.stderr)
+        return done
+
+    def state(self, pid):
+        return json.loads(self.command("--pid", pid, "--status", "--json").stdout)["state"]
+
+    def until(self, pid, state):
+        deadline = time.monotonic() + 60
+        while self.state(pid) != state:
+            self.assertLess(time.monotonic(), deadline, f"never {state}")
+            time.sleep(0.05)
+
+    def kernels(self, path):
+        """Kernels of a directory that is whole."""
+        profile = Profile(path)
+        self.assert_readable(profile)
+        self.assertEqual((0, True), (profile.lost(), profile.manifest["complete"]), profile.manifest["messages"])
+        return profile.export()["rows"].get("op_summary", 0)
+
+    def profiles(self, directory):
+        return sorted(glob.glob(os.path.join(directory, "PROF_*")))
+
+
+class Attach(RecordTest):
+    def test_windows_of_a_running_process_hold_what_ran_between_start_and_stop(self):
+        service, out = self.service(), self.fresh("out")
+        self.assertEqual("done", service.tell("work 5"))
+        self.assertEqual("none", self.state(service.pid))
+        for count in (7, 11):
+            self.command("-o", out, "--pid", service.pid, "--start")
+            self.assertEqual("recording", self.state(service.pid))
+            self.assertEqual("done", service.tell(f"work {count}"))
+            done = self.command("--pid", service.pid, "--stop", "--json")
+            directory, = json.loads(done.stdout)["directories"]
+            self.assertEqual(count, self.kernels(directory["path"]))
+            self.assertEqual("none", self.state(service.pid))
+            self.assertEqual("done", service.tell("work 3"))
+        self.assertEqual(2, len(self.profiles(out)))
+        self.assertEqual(("29", 0), service.end()[::2])
+
+    def attached(self, service, *arguments):
+        process = subprocess.Popen([NPUPROF, "record", "--pid", str(service.pid), *arguments], stderr=subprocess.PIPE,
+                                   text=True, env=environment(), cwd=self.dir)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.assertIn("recording process", process.stderr.readline())
+        return process
+
+    def test_ctrl_c_ends_the_recording_and_not_the_process(self):
+        service, out = self.service(), self.fresh("out")
+        process = self.attached(service, "-o", out)
+        self.assertEqual("done", service.tell("work 9"))
+        process.send_signal(signal.SIGINT)
+        self.assertIn("PROF_", process.communicate(timeout=60)[1])
+        self.assertEqual(0, process.returncode)
+        path, = self.profiles(out)
+        self.assertEqual(9, self.kernels(path))
+        self.assertEqual("done", service.tell("work 2"))
+        self.assertEqual(("11", 0), service.end()[::2])
+
+    def test_a_duration_ends_it_while_the_process_is_idle(self):
+        service, out = self.service(), self.fresh("out")
+        process = self.attached(service, "-o", out, "--duration", "300ms")
+        process.communicate(timeout=60)
+        self.assertEqual(0, process.returncode)
+        path, = self.profiles(out)
+        self.assertEqual(0, self.kernels(path))
+        self.assertEqual("none", self.state(service.pid))
+
+    def test_a_delay_passes_first_and_may_be_cancelled(self):
+        service, out = self.service(), self.fresh("out")
+        self.command("-o", out, "--pid", service.pid, "--start", "--delay", "1h")
+        self.assertEqual("waiting", self.state(service.pid))
+        self.command("-o", out, "--pid", service.pid, "--start", status=1)
+        self.command("--pid", service.pid, "--stop")
+        self.assertEqual("none", self.state(service.pid))
+        self.assertEqual([], self.profiles(out))
+        self.command("-o", out, "--pid", service.pid, "--start", "--delay", "200ms")
+        self.until(service.pid, "recording")
+        self.assertEqual("done", service.tell("work 4"))
+        self.command("--pid", service.pid, "--stop")
+        path, = self.profiles(out)
+        self.assertEqual(4, self.kernels(path))
+
+    def test_a_process_that_ends_leaves_a_whole_directory(self):
+        service, out = self.service(), self.fresh("out")
+        process = self.attached(service, "-o", out)
+        self.assertEqual("done", service.tell("work 6"))
+        self.assertEqual(("6", 0), service.end()[::2])
+        self.assertIn("PROF_", process.communicate(timeout=60)[1])
+        self.assertEqual(0, process.returncode)
+        path, = self.profiles(out)
+        self.assertEqual(6, self.kernels(path))
+
+    def test_a_session_of_the_program_is_left_alone_and_ends_a_recording(self):
+        service, out, own = self.service(), self.fresh("out"), self.fresh("own")
+        self.assertEqual("0 0", service.tell(f"own {own}"))
+        self.assertEqual("own", self.state(service.pid))
+        done = self.command("-o", out, "--pid", service.pid, "--start", status=1)
+        self.assertIn("the program profiles itself", done.stderr)
+        done = self.command("--pid", service.pid, "--stop", status=1)
+        self.assertIn("it is not recorded", done.stderr)
+        self.assertEqual("done", service.tell("work 3"))
+        self.assertEqual("0 0", service.tell("end"))
+        process = self.attached(service, "-o", out)
+        self.assertEqual("done", service.tell("work 4"))
+        self.assertEqual("0 0", service.tell(f"own {own}"))
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual("done", service.tell("work 5"))
+        self.assertEqual("0 0", service.tell("end"))
+        self.assertIn(f"the program profiled itself; its session is in {self.profiles(own)[1]}", said)
+        self.assertEqual([3, 5, 4], [self.kernels(p) for p in self.profiles(own) + self.profiles(out)])
+
+    def test_who_may_not_and_what_cannot_is_told(self):
+        service = self.service()
+        done = self.command("--pid", service.pid, "--status", status=1, preexec_fn=as_nobody)
+        self.assertIn("attaching takes its user or root", done.stderr)
+        broken, out = self.service(NPUSIM_FAULT="refuse_start"), self.fresh("out")
+        done = self.command("-o", out, "--pid", broken.pid, "--start", status=1)
+        self.assertIn(f"process {broken.pid}: ", done.stderr)
+        self.assertEqual(("none", []), (self.state(broken.pid), self.profiles(out)))
+        os.kill(service.pid, signal.SIGSTOP)
+        done = self.command("--pid", service.pid, "--status", status=1)
+        os.kill(service.pid, signal.SIGCONT)
+        self.assertIn("it is stopped (SIGSTOP)", done.stderr)
+        self.assertEqual("none", self.state(service.pid))
+
+    def threads(self, pid):
+        names = []
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as f:
+                names.append(f.read().strip())
+        return names
+
+    def test_it_can_be_turned_off_and_then_there_is_no_thread_for_it(self):
+        service = self.service(NPUPROF_ATTACH="off")
+        self.assertNotIn("npuprof-attach", self.threads(service.pid))
+        self.assertIn("NPUPROF_ATTACH=off", self.command("--pid", service.pid, "--status", status=1).stderr)
+        pid, deadline = self.service().pid, time.monotonic() + 60
+        while "npuprof-attach" not in self.threads(pid):  # it names itself
+            self.assertLess(time.monotonic(), deadline, self.threads(pid))
+
+    def test_a_forked_child_is_not_taken_for_its_parent(self):
+        service = self.service()
+        child = int(service.tell("fork"))
+        self.command("--pid", child, "--status", status=1)
+        self.command("-o", self.fresh("out"), "--pid", service.pid, "--start")
+        self.command("--pid", child, "--status", status=1)
+        self.assertEqual("recording", self.state(service.pid))
+        self.command("--pid", service.pid, "--stop")
+
+
+class Record(RecordTest):
+    def recorded(self, *options):
+        out = self.fresh("out")
+        return self.service(NPUPROF, "record", "-o", out, *options, "--"), out
+
+    def test_a_delay_leaves_out_the_beginning(self):
+        service, out = self.recorded("--delay", "1500ms")
+        self.assertEqual("done", service.tell("work 5"))
+        self.until(service.pid, "recording")
+        self.assertEqual("done", service.tell("work 7"))
+        self.assertEqual(0, service.end()[2])
+        path, = self.profiles(out)
+        self.assertEqual(7, self.kernels(path))
+
+    def test_a_duration_leaves_out_the_end(self):
+        service, out = self.recorded("--duration", "1500ms")
+        self.assertEqual("done", service.tell("work 5"))
+        self.until(service.pid, "none")
+        self.assertEqual("done", service.tell("work 7"))
+        self.assertEqual(0, service.end()[2])
+        path, = self.profiles(out)
+        self.assertEqual(5, self.kernels(path))
+
+    def test_a_program_that_ends_before_the_delay_is_told_of(self):
+        service, out = self.recorded("--delay", "1h")
+        self.assertEqual("done", service.tell("work 5"))
+        _, err, status = service.end()
+        self.assertEqual(0, status)
+        self.assertIn("the program ended before the delay had passed", err)
+        self.assertEqual([], self.profiles(out))
+
+    def test_a_recorded_program_can_be_stopped_from_outside(self):
+        service, out = self.recorded()
+        self.assertEqual("done", service.tell("work 5"))
+        self.command("--pid", service.pid, "--stop")
+        self.assertEqual("done", service.tell("work 7"))
+        self.assertEqual(0, service.end()[2])
+        path, = self.profiles(out)
+        self.assertEqual(5, self.kernels(path))
+
+    def test_events_of_a_list_are_columns(self):
+        service, out = self.recorded("--metrics", "Custom:cube_busy_cycles,0x9", "--data-types", "task-time,metrics")
+        self.assertEqual("done", service.tell("work 5"))
+        self.assertEqual(0, service.end()[2])
+        path, = self.profiles(out)
+        profile = Profile(path)
+        found = rows(profile.export()["output"], "op_summary")
+        self.assertEqual(5, len(found))
+        for row in found:
+            self.assertGreater(int(row["aic_cube_busy_cycles"]) + int(row["aic_scalar_busy_cycles"]), 0, row)
+            self.assertNotIn("aic_mac_ratio", row)
+        self.assertEqual("Custom:0xa,0x9", profile.metadata("device_0/sample.json")["ai_core_metrics"])
+
+    def test_every_data_type_is_taken(self):
+        help_page = self.command("--help").stdout
+        names = [line.split()[0] for line in help_page.split("Data types:\n")[1].split("\n\n")[0].splitlines()]
+        self.assertEqual(18, len(names), names)
+        for name in names:
+            with self.subTest(name):
+                service = self.service(NPUPROF, "record", "-o", self.fresh(name), "--data-types", name, "--")
+                self.assertEqual("done", service.tell("work 1"))
+                _, err, status = service.end()
+                found = self.profiles(os.path.join(self.dir, name))
+                self.assertEqual((0, 1), (status, len(found)), err)
+                self.assert_readable(Profile(found[0]))
+
+    def test_settings_reach_the_directory(self):
+        service, out = self.recorded("--storage-limit", "300MB", "--memory-freq", "50", "--link-freq", "20", "--dvpp-freq", "10",
+                                     "--host", "cpu,mem", "--system", "cpu", "--host-freq", "20")
+        self.assertEqual("done", service.tell("work 5"))
+        self.assertEqual(0, service.end()[2])
+        path, = self.profiles(out)
+        profile = Profile(path)
+        self.assertEqual(300_000_000, profile.manifest["storage"]["limit_bytes"])
+        sampled = {k["kind"] for k in profile.manifest["host"]["kinds"]}
+        self.assertLessEqual({"host_cpu", "host_mem", "host_syscpu"} & sampled, sampled)
+        channels = {r["channel"] for r in profile.rings()}
+        for channel in ("hbm", "llc", "link", "pcie", "dvpp"):
+            self.assertIn(channel, channels)
