@@ -90,7 +90,8 @@ CONFIGS = {
         # for both of its CPUs.
         "side_by_side": 2,
         "boots": [["load", "kunit", "conformance", "rules", "observe"],
-                  ["load", "gates", "life", "storms", "random", "removal", "power", "faults", "perf"],
+                  # Faults last: one of them switches the DMA-API's debugging off.
+                  ["load", "gates", "life", "storms", "random", "removal", "power", "perf", "faults"],
                   ["suspend"]],
     },
 }

@@ -61,6 +61,11 @@ COMPLAINTS = [
 
 
 class Kernel(unittest.TestCase):
+    def test_what_failed_allocations_make_the_kernel_say_is_harmless_where_they_are_made_to_fail(self):
+        line = "[    8.4] kobject_add_internal failed for 31 (error: -12 parent: irq)"
+        self.assertEqual(len(verdict.complaints(QUIET.format(line))), 1)
+        self.assertEqual(verdict.complaints(QUIET.format(line).replace("suite conformance", "suite faults")), [])
+
     def test_a_quiet_log_is_no_complaint(self):
         self.assertEqual(verdict.complaints(QUIET.format("[    8.4] refnpu: probed")), [])
 
