@@ -217,6 +217,30 @@ static void npuprof_new_epoch(struct npuprof_session *session)
 	npuprof_wake_reader(session);
 }
 
+/* Tells the reader of rings that are sampled less often than was asked for. */
+static void npuprof_tell_stretched(struct npuprof_session *session)
+{
+	struct npuprof_device *npu = session->npu;
+	struct npuprof_rec_event event;
+	unsigned long flags;
+	unsigned int i;
+	u64 clock;
+
+	flags = npuprof_lock(npu);
+	clock = npu->ops->clock(session);
+	for (i = 1; i < session->ring_count; i++) {
+		struct npuprof_ring *ring = session->rings[i];
+
+		if (ring->stretch <= 1)
+			continue;
+		npc_event_throttle(&event, i, session->epoch,
+				   ring->config.period_ns * ring->stretch, clock);
+		npuprof_emit(session, &event, clock);
+	}
+	npuprof_send_wakeup(session);
+	npuprof_unlock(npu, flags);
+}
+
 /* A session that cannot go on ends here; its rings keep what they have. */
 static void npuprof_give_up(struct npuprof_session *session, int err)
 {
@@ -273,9 +297,11 @@ void npuprof_sessions_resume(struct npuprof_device *npu)
 		err = npu->ops->arm(session, true);
 		if (!err)
 			err = npu->ops->open(session, &control);
-		if (err)
+		if (err) {
 			npuprof_give_up(session, err);
-		else
-			npuprof_timers_start(session);
+			continue;
+		}
+		npuprof_tell_stretched(session);
+		npuprof_timers_start(session);
 	}
 }

@@ -211,6 +211,19 @@ void npc_event_epoch(struct npuprof_rec_event *event, __u32 epoch, enum npuprof_
 	event->last = clock;
 }
 
+void npc_event_throttle(struct npuprof_rec_event *event, __u32 ring, __u32 epoch, __u64 period_ns,
+			__u64 clock)
+{
+	memset(event, 0, sizeof(*event));
+	event->kind = NPUPROF_EVENT_THROTTLE;
+	event->ring = ring;
+	event->cause = NPUPROF_LOSS_THROTTLED;
+	event->epoch = epoch;
+	event->count = period_ns;
+	event->first = clock;
+	event->last = clock;
+}
+
 void npc_event_clock(struct npuprof_rec_event *event, __u32 epoch,
 		     const struct npuprof_clock *bracket)
 {

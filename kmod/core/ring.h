@@ -221,6 +221,10 @@ void npc_event_gap(struct npuprof_rec_event *event, __u32 ring, __u32 epoch,
 void npc_event_epoch(struct npuprof_rec_event *event, __u32 epoch, enum npuprof_loss_cause cause,
 		     __u64 clock);
 
+/** npc_event_throttle() - fill a throttle record: from @clock on, a ring is sampled every @period_ns. */
+void npc_event_throttle(struct npuprof_rec_event *event, __u32 ring, __u32 epoch, __u64 period_ns,
+			__u64 clock);
+
 /** npc_event_clock() - fill a clock record from a bracket host, device, host. */
 void npc_event_clock(struct npuprof_rec_event *event, __u32 epoch,
 		     const struct npuprof_clock *bracket);

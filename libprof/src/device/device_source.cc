@@ -12,6 +12,8 @@ namespace {
 
 // Bytes of one ring that one visit moves; keeps a fast ring from starving the others.
 constexpr size_t kVisitBytes = size_t{1} << 20;
+// A device that comes back more often than that tells the same story each time.
+constexpr size_t kMaxEpochs = 1000;
 // Gaps kept in memory. A ring that is full all the time makes few long gaps, not many.
 constexpr size_t kMaxGaps = 10'000;
 constexpr auto kClockPeriod = std::chrono::seconds(1);
@@ -166,6 +168,10 @@ void DeviceSource::ReadEvents() {
         } else {
           ++gaps_not_kept_;
         }
+      } else if (event.kind == NPUPROF_EVENT_EPOCH) {
+        if (epochs_.size() < kMaxEpochs) epochs_.push_back(event);
+      } else if (event.kind == NPUPROF_EVENT_THROTTLE) {
+        if (event.ring < routes_.size()) routes_[event.ring].throttled_period_ns = event.count;
       } else if (event.kind == NPUPROF_EVENT_CLOCK) {
         clocks_.push_back({event.count, event.first, event.last});
       }
@@ -194,6 +200,7 @@ void DeviceSource::Describe(trace::Manifest::Device* out) const {
     entry.kept = i == 0 ? events_read_ : target.ledger.written + target.taken - LostRendered(target);
     entry.lost = reader.lost() + unwritten + target.dropped + reader.overrun();
     entry.sampling = target.meter.Result();
+    entry.throttled_period_ns = target.throttled_period_ns;
     entry.records = entry.kept + entry.lost;
     for (unsigned cause = 1; cause < 8; ++cause) {
       const uint64_t count = reader.lost_by_cause(cause);
@@ -210,6 +217,11 @@ void DeviceSource::Describe(trace::Manifest::Device* out) const {
     out->gaps.push_back({gap.ring, known ? ChannelName(session_.ring(gap.ring).request.channel) : "session",
                          gap.position, gap.count, gap.first - base_, gap.last - base_,
                          LossCauseName(gap.cause)});
+  }
+  out->interruptions.clear();
+  for (const npuprof_rec_event& event : epochs_) {
+    const uint64_t clock = event.first == 0 ? 0 : event.first - base_;
+    out->interruptions.push_back({event.epoch, LossCauseName(event.cause), clock});
   }
   out->clock.clear();
   for (const ClockBracket& bracket : clocks_)

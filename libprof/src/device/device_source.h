@@ -64,6 +64,7 @@ class DeviceSource final : public drain::Source {
     trace::RecordFile* file = nullptr;
     drain::Ledger ledger;
     uint64_t dropped = 0;
+    uint64_t throttled_period_ns = 0;
     std::vector<Rendered> rendered;
     uint64_t taken = 0;  // records that were rendered
     trace::IntervalMeter meter;
@@ -81,6 +82,7 @@ class DeviceSource final : public drain::Source {
   Visit on_records_;
   std::vector<npuprof_rec_event> gaps_;
   uint64_t gaps_not_kept_ = 0;
+  std::vector<npuprof_rec_event> epochs_;
   uint64_t events_read_ = 0;
   std::vector<ClockBracket> clocks_;
   std::chrono::steady_clock::time_point next_clock_{};

@@ -32,6 +32,7 @@ Json ToJson(const Manifest::Ring& ring) {
                {"core", ring.core}, {"slots", ring.slots},     {"records", ring.records},
                {"kept", ring.kept}, {"lost", ring.lost},       {"lost_by_cause", Counts(ring.lost_by_cause)}};
   AddSampling(ring.sampling, &json);
+  if (ring.throttled_period_ns != 0) json["throttled_period_ns"] = ring.throttled_period_ns;
   return json;
 }
 
@@ -41,9 +42,11 @@ Json ToJson(const Manifest::Gap& gap) {
 }
 
 Json ToJson(const Manifest::Device& device) {
-  Json rings = Json::array(), gaps = Json::array(), clock = Json::array();
+  Json rings = Json::array(), gaps = Json::array(), clock = Json::array(), interruptions = Json::array();
   for (const auto& ring : device.rings) rings.push_back(ToJson(ring));
   for (const auto& gap : device.gaps) gaps.push_back(ToJson(gap));
+  for (const auto& event : device.interruptions)
+    interruptions.push_back({{"epoch", event.epoch}, {"cause", event.cause}, {"device", event.device}});
   for (const auto& bracket : device.clock) {
     clock.push_back(
         {{"host_ns", bracket.host_ns}, {"device", bracket.device}, {"width_ns", bracket.width_ns}});
@@ -60,6 +63,7 @@ Json ToJson(const Manifest::Device& device) {
             {"straddling_stop", device.tasks.straddling_stop}}},
           {"rings", rings},
           {"gaps", gaps},
+          {"interruptions", interruptions},
           {"clock", clock},
           {"clock_base", device.clock_base},
           {"driver",

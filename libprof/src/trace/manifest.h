@@ -57,12 +57,20 @@ struct Manifest {
     uint64_t records = 0, kept = 0, lost = 0;  ///< records = kept + lost
     std::map<std::string, uint64_t> lost_by_cause;
     Sampling sampling{};  ///< of rings that are sampled; else its period is 0
+    uint64_t throttled_period_ns =
+        0;  ///< the driver's own choice, after a reset; 0 if it kept what was asked for
   };
   struct Gap {
     uint32_t ring = 0;
     std::string channel;
     uint64_t position = 0, count = 0, first = 0, last = 0;
     std::string cause;
+  };
+  /// The device lost its state and came back, or went for good. Of what it held then not all has a count.
+  struct Interruption {
+    uint32_t epoch = 0;  ///< the one that begins with it
+    std::string cause;
+    uint64_t device = 0;  ///< device clock when it was back; 0 if it was not
   };
   struct Clock {
     uint64_t host_ns = 0, device = 0, width_ns = 0;
@@ -78,6 +86,7 @@ struct Manifest {
     } tasks;
     std::vector<Ring> rings;
     std::vector<Gap> gaps;
+    std::vector<Interruption> interruptions;
     std::vector<Clock> clock;
     uint64_t clock_base = 0;  ///< subtracted from the device clock everywhere in the directory
     struct {

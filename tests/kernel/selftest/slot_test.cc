@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <vector>
 
 #include "port.h"
@@ -186,7 +187,14 @@ TEST_F(Slots, AfterAResetSamplingStaysWithinItsBudget) {
   EXPECT_GT(share, 0.01) << "nothing was sampled";
   ExpectSlots();
   profiler.Stop();
+  std::map<uint32_t, uint64_t> told;  // period by ring
+  for (const auto& event : profiler.Read<npuprof_rec_event>(0))
+    if (event.kind == NPUPROF_EVENT_THROTTLE) told[event.ring] = event.count;
+  EXPECT_EQ(told.size(), rings.size());
   for (size_t k = 0; k < rings.size(); ++k) {
+    const uint64_t period = told[static_cast<uint32_t>(rings[k])];
+    EXPECT_GT(period, kPeriod) << k;
+    EXPECT_EQ(period % kPeriod, 0u) << k;
     const uint64_t kept = profiler.Head(rings[k]) - heads[k];
     EXPECT_GT(kept, 10u) << k;
     EXPECT_GT(profiler.Lost(rings[k]), kept) << k;

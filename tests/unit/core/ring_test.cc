@@ -283,13 +283,19 @@ TEST(RingDevice, GapGoesOutWithThePositionTheDeviceNoted) {
   EXPECT_EQ(s.Event(0).cause, uint32_t{NPUPROF_LOSS_NO_CREDIT});
 }
 
-TEST(RingEvents, EpochAndClockRecordsSayWhatTheyMean) {
+TEST(RingEvents, RecordsSayWhatTheyMean) {
   npuprof_rec_event event;
   npc_event_epoch(&event, 3, NPUPROF_LOSS_RESET, 77);
   EXPECT_EQ(event.kind, uint32_t{NPUPROF_EVENT_EPOCH});
   EXPECT_EQ(event.ring, 0xffffffffu);
   EXPECT_EQ(event.epoch, 3u);
   EXPECT_EQ(event.first, 77u);
+  npc_event_throttle(&event, 6, 3, 1000, 78);
+  EXPECT_EQ(event.kind, uint32_t{NPUPROF_EVENT_THROTTLE});
+  EXPECT_EQ(event.ring, 6u);
+  EXPECT_EQ(event.cause, uint32_t{NPUPROF_LOSS_THROTTLED});
+  EXPECT_EQ(event.count, 1000u);
+  EXPECT_EQ(event.first, 78u);
   npuprof_clock clock{};
   clock.host_before_ns = 1000;
   clock.device_clock = 5;

@@ -152,6 +152,18 @@ TEST_F(SessionTest, RingsReachTheirFilesAndEveryRecordIsAccountedFor) {
   gap.first = 111;
   gap.last = 222;
   device_->Put(0, &gap);
+  npuprof_rec_event epoch = {};
+  epoch.kind = NPUPROF_EVENT_EPOCH;
+  epoch.ring = 0xffffffffu;
+  epoch.cause = NPUPROF_LOSS_RESET;
+  epoch.epoch = 1;
+  epoch.first = 500;
+  device_->Put(0, &epoch);
+  npuprof_rec_event throttle = {};
+  throttle.kind = NPUPROF_EVENT_THROTTLE;
+  throttle.ring = hbm;
+  throttle.count = 40'000'000;
+  device_->Put(0, &throttle);
   npuprof_rec_event bracket = {};
   bracket.kind = NPUPROF_EVENT_CLOCK;
   bracket.count = 7777;
@@ -206,7 +218,7 @@ TEST_F(SessionTest, RingsReachTheirFilesAndEveryRecordIsAccountedFor) {
     for (const auto& [cause, lost] : ring.lost_by_cause) by_cause += lost;
     EXPECT_EQ(by_cause, ring.lost) << ring.channel;
   }
-  EXPECT_EQ(device.rings[0].kept, 2u);
+  EXPECT_EQ(device.rings[0].kept, 4u);
   EXPECT_EQ(device.rings[log].kept, 1024u + 4000);
   EXPECT_EQ(device.rings[log].lost_by_cause, (std::map<std::string, uint64_t>{{"ring_full", 5}}));
   EXPECT_EQ(device.rings[core0].kept, 10u);
@@ -218,6 +230,12 @@ TEST_F(SessionTest, RingsReachTheirFilesAndEveryRecordIsAccountedFor) {
   EXPECT_EQ(device.gaps[0].position, 1024u);
   EXPECT_EQ(device.gaps[0].count, 5u);
   EXPECT_EQ(device.gaps[0].cause, "ring_full");
+  ASSERT_EQ(device.interruptions.size(), 1u);
+  EXPECT_EQ(device.interruptions[0].epoch, 1u);
+  EXPECT_EQ(device.interruptions[0].cause, "reset");
+  EXPECT_EQ(device.interruptions[0].device, 500u);
+  EXPECT_EQ(device.rings[hbm].throttled_period_ns, 40'000'000u);
+  EXPECT_EQ(device.rings[log].throttled_period_ns, 0u);
   ASSERT_GE(device.clock.size(), 1u);
   EXPECT_EQ(device.clock[0].host_ns, 7777u);
 }
