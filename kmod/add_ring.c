@@ -109,6 +109,7 @@ static int npuprof_schedule(struct npuprof_session *session, const struct npupro
 {
 	int err;
 
+	lockdep_assert_held(&session->npu->mutex);
 	if (add->channel == NPUPROF_CHANNEL_CORE_SAMPLE)
 		return npuprof_schedule_sample(session, add, slots);
 	err = npc_schedule_add(&schedules[0], add->cube_events, add->cube_event_count, &slots[0]);
@@ -134,6 +135,7 @@ static int npuprof_admit(struct npuprof_session *session, struct npuprof_add_rin
 	u64 before = npu->load;
 	int err;
 
+	lockdep_assert_held(&npu->mutex);
 	*load = 0;
 	*prefers_device = add->flags & NPUPROF_RING_DEVICE_PATH;
 	if (!npc_channel_sampled(add->channel) || *prefers_device)

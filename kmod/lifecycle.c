@@ -48,6 +48,7 @@ static void npuprof_cut(struct npuprof_session *session, enum npuprof_loss_cause
 /* Ends the window of a running session. While the device is away there is none. */
 static void npuprof_shut(struct npuprof_session *session)
 {
+	lockdep_assert_held(&session->npu->mutex);
 	if (session->paused)
 		session->stop.clock = session->last_clock;
 	else

@@ -52,6 +52,7 @@ void refnpu_read_core(struct refnpu *refnpu, struct npuprof_account *account, un
 	unsigned int i;
 	u32 overflow;
 
+	lockdep_assert_held(&refnpu->npu.lock);
 	for (i = 0; i < counters; i++)
 		reading->counters[i] = refnpu_read32(refnpu, account,
 						     REFNPU_CORE(core, REFNPU_CORE_COUNTER(i)));

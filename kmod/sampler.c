@@ -160,6 +160,7 @@ static u64 npuprof_load_of(const struct npuprof_ring *ring)
 	const struct npuprof_session *session = ring->session;
 	struct npuprof_device *npu = session->npu;
 
+	lockdep_assert_held(&npu->mutex);
 	if (!session->paused || session->state != NPUPROF_SESSION_RUNNING)
 		return 0;
 	/* Others cost nothing by the clock, or were admitted when they were added. */

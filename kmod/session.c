@@ -152,6 +152,7 @@ void npuprof_emit_clock(struct npuprof_session *session)
 	struct npuprof_clock bracket = {};
 	struct npuprof_rec_event event;
 
+	lockdep_assert_held(&session->npu->lock);
 	npuprof_read_bracket(session, &bracket);
 	if (bracket.device_clock) {
 		npc_event_clock(&event, session->epoch, &bracket);

@@ -9,6 +9,11 @@
 namespace conformance {
 namespace {
 
+// A sample that came too late on a slow machine is left out, and the next one has its counts.
+uint64_t LostForGood(const Profiler& profiler, int ring) {
+  return profiler.Lost(ring) - profiler.Ctrl(ring).lost_by_cause[NPUPROF_LOSS_THROTTLED];
+}
+
 struct Samples : OnBothPaths {};
 ON_BOTH_PATHS(Samples);
 
@@ -32,7 +37,7 @@ TEST_P(Samples, OfAllCoresAddUpToTheModelsCycles) {
   profiler.Stop();
   uint64_t cycles = 0, cube = 0;
   for (uint16_t core = 0; core < query.cube_cores; ++core) {
-    EXPECT_EQ(profiler.Lost(rings[core]), 0u);
+    EXPECT_EQ(LostForGood(profiler, rings[core]), 0u);
     for (const auto& sample : profiler.Read<npuprof_rec_core_sample>(rings[core])) {
       EXPECT_EQ(sample.mode, 1);
       EXPECT_EQ(sample.count, 2);
@@ -124,7 +129,7 @@ TEST_P(Units, MemoryBytesAreThoseOfTheModel) {
   SleepMs(60);
   profiler.Stop();
   read();
-  EXPECT_EQ(profiler.Lost(ring), 0u);
+  EXPECT_EQ(LostForGood(profiler, ring), 0u);
   EXPECT_EQ(bytes[0], since.Now().bytesRead);
   EXPECT_EQ(bytes[1], since.Now().bytesWritten);
   EXPECT_GE(bytes[0], uint64_t{10} << 20);
