@@ -34,11 +34,11 @@ class Dev(unittest.TestCase):
     def test_misuse_is_said_before_anything_is_built(self):
         for arguments in (["build", "x"], ["sdk"], ["sdk", ""], ["sdk", "a", "b"], ["sdk", "--asan", "a"],
                           ["sdk", "--frob"], ["demo", "--frob"], ["demo", "a", "b"], ["lab", "nope"],
-                          ["lab", "--frob"]):
+                          ["lab", "--frob"], ["test", "--frob"], ["test", "-R", "x", "--frob=1"]):
             done = self.dev(*arguments)
             self.assertEqual(done.returncode, 2, arguments)
             self.assertEqual(done.stdout, "", arguments)
-            self.assertIn(arguments[0], done.stderr)
+            self.assertIn(next((a for a in arguments if a.startswith("--frob")), arguments[0]), done.stderr)
             self.assertFalse(self.built, arguments)
 
     def test_questions_are_answered_before_anything_is_built(self):
@@ -51,7 +51,7 @@ class Dev(unittest.TestCase):
             self.assertFalse(self.built, arguments)
 
     def test_a_good_command_line_goes_on_to_build(self):
-        for arguments in (["test"], ["build", "--debug"], ["sdk", "out"], ["lab", "debian", "--filter", "Ring"]):
+        for arguments in (["test"], ["test", "--asan", "-R", "Ring", "-LE", "lab", "-j2", "--timeout=9"], ["build", "--debug"], ["sdk", "out"], ["lab", "debian", "--filter", "Ring"]):
             shutil.rmtree(os.path.join(self.tree, "build"), ignore_errors=True)
             done = self.dev(*arguments)
             self.assertNotEqual(done.returncode, 0, "there is nothing to build")
