@@ -15,15 +15,9 @@
 
 #include "acl/acl.h"
 #include "acl/acl_prof.h"
+#include "check.h"
 
 namespace {
-
-void Check(int code, const char* what) {
-  if (code == 0) return;
-  const char* why = aclGetRecentErrMsg();
-  std::fprintf(stderr, "%s returned %d: %s\n", what, code, why != nullptr ? why : "");
-  std::exit(1);
-}
 
 aclTensor* Square(int64_t edge, void* memory) {
   const int64_t shape[] = {edge, edge};

@@ -15,17 +15,11 @@
 
 #include "acl/acl.h"
 #include "acl/acl_prof.h"
+#include "check.h"
 #include "hccl/hccl.h"
 #include "npusim/npusim.h"
 
 namespace {
-
-void Check(int code, const char* what) {
-  if (code == 0) return;
-  const char* why = aclGetRecentErrMsg();
-  std::fprintf(stderr, "%s returned %d: %s\n", what, code, why != nullptr ? why : "");
-  std::exit(1);
-}
 
 struct Job {
   uint64_t ranks = 2, late = 0, delay = 0, count = 4096;

@@ -12,16 +12,10 @@
 
 #include "acl/acl.h"
 #include "acl/acl_prof.h"
+#include "check.h"
 #include "npusim/npusim.h"
 
 namespace {
-
-void Check(int code, const char* what) {
-  if (code == 0) return;
-  const char* why = aclGetRecentErrMsg();
-  std::fprintf(stderr, "%s returned %d: %s\n", what, code, why != nullptr ? why : "");
-  std::exit(1);
-}
 
 void* Stamp(const char* message) {
   void* stamp = aclprofCreateStamp();

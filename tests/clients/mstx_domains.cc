@@ -16,17 +16,11 @@
 
 #include "acl/acl.h"
 #include "acl/acl_prof.h"
+#include "check.h"
 #include "mstx/ms_tools_ext.h"
 #include "npusim/npusim.h"
 
 namespace {
-
-void Check(int code, const char* what) {
-  if (code == 0) return;
-  const char* why = aclGetRecentErrMsg();
-  std::fprintf(stderr, "%s returned %d: %s\n", what, code, why != nullptr ? why : "");
-  std::exit(1);
-}
 
 template <typename Function>
 Function* Load(void* library, const char* name, Function*) {

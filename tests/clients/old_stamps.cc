@@ -12,6 +12,7 @@
 
 #include "acl/acl.h"
 #include "npuprof/acl_prof_loaded.h"
+#include "check.h"
 
 namespace {
 
@@ -25,13 +26,6 @@ Function* Find(void* library, const char* name, Function*) {
   return reinterpret_cast<Function*>(found);
 }
 #define FIND(name) const auto name##_ = Find(library, #name, &name)
-
-void Check(int code, const char* what) {
-  if (code == 0) return;
-  const char* why = aclGetRecentErrMsg();
-  std::fprintf(stderr, "%s returned %d: %s\n", what, code, why != nullptr ? why : "");
-  std::exit(1);
-}
 
 }  // namespace
 

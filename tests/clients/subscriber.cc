@@ -17,17 +17,11 @@
 
 #include "acl/acl.h"
 #include "acl/acl_prof.h"
+#include "check.h"
 #include "ge/ge_prof.h"
 #include "npusim/npusim.h"
 
 namespace {
-
-void Check(int code, const char* what) {
-  if (code == 0) return;
-  const char* why = aclGetRecentErrMsg();
-  std::fprintf(stderr, "%s returned %d: %s\n", what, code, why != nullptr ? why : "");
-  std::exit(1);
-}
 
 std::string Text(aclError (*length)(const void*, size_t, uint32_t, size_t*),
                  aclError (*get)(const void*, size_t, uint32_t, char*, size_t), const std::vector<char>& data,

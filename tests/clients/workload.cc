@@ -25,6 +25,7 @@
 #include "acl/acl.h"
 #include "acl/acl_prof.h"
 #include "npusim/npusim.h"
+#include "check.h"
 
 namespace {
 
@@ -92,13 +93,6 @@ bool Parse(int argc, char** argv, Options* o) {
 }
 
 // Tells of the first failure and ends the program: a test client has nothing better to do.
-void Check(int code, const char* what) {
-  if (code == 0) return;
-  const char* why = aclGetRecentErrMsg();
-  std::fprintf(stderr, "%s returned %d: %s\n", what, code, why != nullptr ? why : "");
-  std::exit(1);
-}
-
 // One device with its streams, driven from one thread at a time.
 class Device {
  public:

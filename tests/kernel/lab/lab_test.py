@@ -189,13 +189,13 @@ the backend has none
 class Boots(unittest.TestCase):
     def test_told_to_end_the_lab_leaves_no_machine_behind(self):
         script = """
-import signal, subprocess, sys, threading, time
+import os, signal, subprocess, sys
 sys.path.insert(0, sys.argv[1])
 import boot, lab, results
 def machine(*_):
-    process = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
     boot.RUNNING.add(process)
-    print(process.pid, flush=True)
+    os.write(1, f"{process.pid}\\n".encode())  # whole, although another thread writes too
     process.wait()
     boot.RUNNING.discard(process)
     return []
