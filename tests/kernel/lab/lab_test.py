@@ -25,6 +25,7 @@ QUIET = """[    1.0] WARNING: of the boot itself, before the lab
 [    6.0] lab: suite smoke
 [    8.1] npuprof: loading out-of-tree module taints kernel.
 [    8.2] npuprof_conform[210]: segfault at 7f3 ip 55d error 7 in npuprof_conformance[55d+1000]
+[    8.2] traps: npuprof_selftes[140] general protection fault ip:55de sp:7fff error:802 in npuprof_selftest[55de+da000]
 [    8.3] lab: suite conformance
 {}
 [    9.0] lab: end
@@ -41,6 +42,7 @@ COMPLAINTS = [
     "[    8.4] INFO: task npuprof:220 blocked for more than 120 seconds.",
     "[    8.4] DMA-API: refnpu 0000:00:03.0: device driver frees DMA memory with wrong function",
     "[    8.4] kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
+    "[    8.4] general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP",
     "[    8.4] UBSAN: shift-out-of-bounds in npuprof.c:10:3",
     "[    8.4] DMAR: [DMA Write NO_PASID] Request device [00:03.0] fault addr 0x1000",
     "[    8.4] refcount_t: underflow; use-after-free.",

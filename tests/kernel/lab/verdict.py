@@ -29,6 +29,7 @@ PATTERN = re.compile("|".join(COMPLAINTS))
 # Not about the kernel's health although a pattern fits.
 HARMLESS = [
     r"\blab: ",                            # our own marks
+    r"traps: \S+\[\d+\] general protection fault ip:",  # of a program, whose suite says whether it was to be
     r"Spectre|Meltdown|MDS|Mitigation|RETBleed|Speculative|Register File Data",  # of the emulated CPU
     r"DMAR: (Host address width|DRHD base|IOMMU enabled|Intel|No|dmar|RMRR|ATSR|Disable|IOMMU feature)",
     r"DMA-API: (preallocated|debugging enabled|memory usage)",
