@@ -57,7 +57,7 @@ TEST_F(Recording, AStartOfTheProgramEndsItAndBothAreWhole) {
   ASSERT_EQ(own.size(), 1u);
   for (const auto& directory : {found[0], own[0]})
     EXPECT_EQ(Manifest(directory)["complete"], true) << directory;
-  EXPECT_EQ(Notes(), own[0].string() + "\n");
+  EXPECT_EQ(Notes(), "own " + own[0].string() + "\n");
   EXPECT_NE(Manifest(found[0])["messages"].dump().find("the program profiles itself"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(own[0] / "host/data/host_mem.data.slice_0"))
       << "a setting of the recording is none of the program";
@@ -74,7 +74,7 @@ TEST_F(Recording, AProgramThatProfilesItselfFirstIsNotRecordedAndThatIsTold) {
   EXPECT_FALSE(std::filesystem::exists(recorded_));
   const auto own = ProfDirectories(own_);
   ASSERT_EQ(own.size(), 1u);
-  EXPECT_EQ(Notes(), own[0].string() + "\n");
+  EXPECT_EQ(Notes(), "own " + own[0].string() + "\n");
 }
 
 }  // namespace
