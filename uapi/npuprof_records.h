@@ -312,7 +312,8 @@ struct npuprof_rec_soc_pmu {
  * @cause: enum npuprof_loss_cause
  * @epoch: epoch from here on
  * @position: GAP: head of the ring where the gap lies
- * @count: GAP: records missing; THROTTLE: period of the ring in ns from here on, longer than it asked for; CLOCK: CLOCK_MONOTONIC_RAW in ns, middle of the bracket
+ * @count: GAP: records missing; THROTTLE: period of the ring in ns from here on, longer than was
+ *	asked for; CLOCK: CLOCK_MONOTONIC_RAW in ns, middle of the bracket
  * @first: GAP: device clock of the first missing record; EPOCH, THROTTLE, CLOCK: device clock
  * @last: GAP: device clock of the last missing record; CLOCK: width of the bracket in ns
  * @reserved: zero

@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "acl/acl.h"
-#include "npuprof/acl_prof_loaded.h"
 #include "check.h"
+#include "npuprof/acl_prof_loaded.h"
 
 namespace {
 

@@ -24,8 +24,8 @@
 
 #include "acl/acl.h"
 #include "acl/acl_prof.h"
-#include "npusim/npusim.h"
 #include "check.h"
+#include "npusim/npusim.h"
 
 namespace {
 

@@ -26,11 +26,15 @@ class ApiTest : public testing::Test {
     char name[] = "/tmp/npuprof_api_XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     directory_ = name;
+    // Where a Start without Init collects.
+    here_ = std::filesystem::current_path();
+    std::filesystem::current_path(directory_);
     // Refusals are expected here; nobody wants to read them.
     setenv("NPUPROF_LOG", "0", 1);
   }
   void TearDown() override {
     EXPECT_EQ(aclprofFinalize(), 0);
+    std::filesystem::current_path(here_);
     std::filesystem::remove_all(directory_);
   }
 
@@ -104,6 +108,7 @@ class ApiTest : public testing::Test {
   }
 
   std::filesystem::path directory_;
+  std::filesystem::path here_;
 };
 
 }  // namespace npuprof

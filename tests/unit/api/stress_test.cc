@@ -190,7 +190,9 @@ class Caller {
     EXPECT_EQ(aclprofRangeStart(stamps_.back(), &range), 0);
     EXPECT_EQ(aclprofPush(stamps_.back()), 0);
     EXPECT_EQ(aclprofPop(), 0);
-    EXPECT_EQ(aclprofRangeStop(range), 0);
+    // Another thread may have ended the session, and with it all ranges.
+    const aclError stopped = aclprofRangeStop(range);
+    EXPECT_TRUE(stopped == 0 || stopped == -1) << stopped;
   }
   void Report() {
     MsprofApi api = {};

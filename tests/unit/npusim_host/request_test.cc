@@ -75,7 +75,7 @@ TEST_F(Request, QueryTellsOfTheReferenceDevice) {
   EXPECT_EQ(query.clock_hz, 50'000'000u);
   EXPECT_EQ(query.core_hz, 1'800'000'000u);
   EXPECT_TRUE(query.device_flags & NPUPROF_DEVICE_SIMULATED);
-  EXPECT_EQ(query.channels, 0x7ffeu);
+  EXPECT_EQ(query.channels, 0x1fffeu);
   EXPECT_GT(query.sample_cost_ns, 0u);
   EXPECT_STREQ(query.name, "simulated reference NPU");
 }

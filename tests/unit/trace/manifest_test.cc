@@ -65,8 +65,9 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   EXPECT_EQ(Keys(root["cost"]), (std::vector<std::string>{"bytes_written", "device_busy_ns", "drain_cpu_ns",
                                                           "start_ns", "stop_ns", "wakeups"}));
   const json& one = root["devices"][0];
-  EXPECT_EQ(Keys(one), (std::vector<std::string>{"backend", "chip", "clock", "clock_base", "driver", "gaps",
-                                                 "id", "name", "rings", "simulated", "tasks"}));
+  EXPECT_EQ(Keys(one),
+            (std::vector<std::string>{"backend", "chip", "clock", "clock_base", "driver", "gaps", "id",
+                                      "interruptions", "name", "rings", "simulated", "tasks"}));
   EXPECT_EQ(Keys(one["tasks"]),
             (std::vector<std::string>{"ended", "started", "straddling_start", "straddling_stop"}));
   EXPECT_EQ(Keys(one["driver"]), (std::vector<std::string>{"abi", "busy_ns", "interrupts", "record_formats",
