@@ -393,7 +393,8 @@ class Clocks(ClientTest):
         self.assertEqual(tasks, len(starts))
         self.assertEqual(sorted(starts), starts)
         for row in table:
-            self.assertAlmostEqual(cycles / 1800, float(row["Task Duration(us)"]), delta=0.0201)
+            # A tick, and the last digit of both times from which the table's is made.
+            self.assertAlmostEqual(cycles / 1800, float(row["Task Duration(us)"]), delta=0.0215)
         # An arrow of the timeline goes from the launch on the host to the task on the device.
         ends = {"s": {}, "f": {}}
         with open(glob.glob(os.path.join(exported["output"], "msprof_*.json"))[0], encoding="utf-8") as f:
@@ -409,11 +410,16 @@ class Clocks(ClientTest):
 
     TICKS_BEFORE = 30_000_000  # 600 ms of the device, which powers on some time before the session
 
-    def assert_passed(self, profile, bits):
-        """The device clock passed the range of so many bits within the session."""
+    @staticmethod
+    def clocks(profile):
+        """The device clock at the beginning and at the end of the session."""
         device = profile.manifest["devices"][0]
-        first, last = ((device["clock"][i]["device"] + device["clock_base"]) % 2**64 for i in (0, -1))
-        self.assertLess(2**bits - self.TICKS_BEFORE, first)
+        return [(device["clock"][i]["device"] + device["clock_base"]) % 2**64 for i in (0, -1)]
+
+    def assert_passed(self, profile, bits, before):
+        """The device clock passed the range of so many bits within the session, `before` ticks after power came."""
+        first, last = self.clocks(profile)
+        self.assertLess(2**bits - before, first)
         self.assertLess(first, 2**bits)
         self.assertLess(0, (last - 2**bits) % 2**64)
         self.assertLess((last - 2**bits) % 2**64, 2**32)
@@ -429,9 +435,14 @@ class Clocks(ClientTest):
     def test_counters_that_pass_their_range(self):
         for bits in (32, 48, 52, 53, 63, 64):
             with self.subTest(bits):
-                profile = self.assert_whole_and_in_order(f"pass{bits}", tasks=40, cycles=45_000_000,
-                                                         NPUSIM_CLOCK_START=2**bits - self.TICKS_BEFORE)
-                self.assert_passed(profile, bits)
+                # Again with more time if a busy machine began with the session only after that moment.
+                for more in (1, 4, 16):
+                    before = more * self.TICKS_BEFORE
+                    profile = self.assert_whole_and_in_order(f"pass{bits}", tasks=40 * more, cycles=45_000_000,
+                                                             NPUSIM_CLOCK_START=2**bits - before)
+                    if 2**bits - before < self.clocks(profile)[0] < 2**bits:
+                        break
+                self.assert_passed(profile, bits, before)
 
     def test_counts_of_tasks_beyond_the_width_of_counters(self):
         # Hurried: counters of cores are 32 bits wide, their cycles 48, but those of tasks are not.

@@ -79,8 +79,9 @@ CONFIGS = {
     },
     "arm64": {
         "about": "Debian's arm64 kernel and libraries, programs and module cross-built",
-        "kernel": "arm64", "accel": MULTI, "limit": 900,
-        "boots": [["load", "conformance", "rules", "gates", "record"], ["load", "life"], ["load", "removal"]],
+        "kernel": "arm64", "accel": MULTI, "limit": 900, "effort": 25,
+        "boots": [["load", "conformance", "rules", "gates", "record"], ["load", "life", "storms", "random"],
+                  ["load", "removal", "power", "observe"]],
     },
     "debug": {
         "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",

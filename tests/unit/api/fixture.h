@@ -34,7 +34,7 @@ class ApiTest : public testing::Test {
   }
   void TearDown() override {
     EXPECT_EQ(aclprofFinalize(), 0);
-    std::filesystem::current_path(here_);
+    if (!here_.empty()) std::filesystem::current_path(here_);
     std::filesystem::remove_all(directory_);
   }
 
