@@ -438,7 +438,7 @@ class Clocks(ClientTest):
                 # Again with more time if a busy machine began with the session only after that moment.
                 for more in (1, 4, 16):
                     before = more * self.TICKS_BEFORE
-                    profile = self.assert_whole_and_in_order(f"pass{bits}", tasks=40 * more, cycles=45_000_000,
+                    profile = self.assert_whole_and_in_order(f"pass{bits}x{more}", tasks=40 * more, cycles=45_000_000,
                                                              NPUSIM_CLOCK_START=2**bits - before)
                     if 2**bits - before < self.clocks(profile)[0] < 2**bits:
                         break

@@ -45,24 +45,18 @@ class Stress : public DeviceSession {
   void SetUp() override {
     DeviceSession::SetUp();
     ASSERT_EQ(aclprofFinalize(), 0);
-    // A start that initialises by itself writes to the working directory.
-    before_ = std::filesystem::current_path();
     // How long a disk takes to keep a file is not the subject here.
     char name[] = "/dev/shm/npuprof_stress_XXXXXX";
     if (mkdtemp(name) != nullptr) {
       std::filesystem::remove_all(directory_);
       directory_ = name;
     }
+    // A start that initialises by itself writes to the working directory.
     std::filesystem::current_path(directory_);
-  }
-  void TearDown() override {
-    std::filesystem::current_path(before_);
-    DeviceSession::TearDown();
   }
   void RemoveDirectories() const {
     for (const auto& prof : ProfDirectories()) std::filesystem::remove_all(prof);
   }
-  std::filesystem::path before_;
 };
 
 int32_t Callback(uint32_t, void*, uint32_t) {
