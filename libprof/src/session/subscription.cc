@@ -125,14 +125,18 @@ uint64_t Subscription::Remove(uint32_t model) {
   const auto of_pipe = [fd](const Waiting& one) { return one.fd == fd; };
   sent_.wait_for(lock, kReaderPatience,
                  [&] { return sending_ != fd && std::ranges::none_of(waiting_, of_pipe); });
-  const bool shared =
-      std::ranges::any_of(models_, [fd](const auto& entry) { return entry.second.config.fd == fd; });
-  if (!shared) {
+  const auto any = [this](auto fits) {
+    return std::ranges::any_of(models_, [&](const auto& entry) { return fits(entry.second.config.fd); });
+  };
+  if (!any([fd](const int* other) { return other == fd; })) {
     lost_ += std::erase_if(waiting_, of_pipe);
     // The writer looks at the descriptor for the length of a poll at most.
     sent_.wait(lock, [&] { return sending_ != fd; });
-    if (*fd >= 0) close(*fd);
-    *fd = -1;
+    // Another subscription may have the same pipe, told by a number of its own.
+    if (*fd >= 0 && !any([fd](const int* other) { return *other == *fd; })) {
+      close(*fd);
+      *fd = -1;
+    }
   }
   return lost_;
 }

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import time
 
-from npu import read, wait_for
+from npu import PATIENCE, read, wait_for
 
 ATTR = struct.Struct("<IIQQQQQIIQQ32x")    # PERF_ATTR_SIZE_VER5
 SYSCALL = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
@@ -72,16 +72,22 @@ class Stat:
     def __enter__(self):
         self.process = subprocess.Popen(["perf", "stat", "-x", ";", "-a", "-e", ",".join(self.events)],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        wait_for(lambda: self.process.poll() is not None or " perf=" in read(self.claims).replace(" perf=0", ""),
-                 "perf stat to count")
-        # It enables its events one after the other.
-        time.sleep(0.5)
-        assert self.process.poll() is None, self.process.stderr.read()
+        try:
+            wait_for(lambda: self.process.poll() is not None or " perf=" in read(self.claims).replace(" perf=0", ""),
+                     "perf stat to count")
+            # It enables its events one after the other.
+            time.sleep(0.5 * PATIENCE)
+            assert self.process.poll() is None, self.process.stderr.read()
+        except BaseException:
+            # The tests that follow want device and module for themselves.
+            self.process.kill()
+            self.process.wait()
+            raise
         return self
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGINT)
-        self.said = self.process.communicate(timeout=60)[1]
+        self.said = self.process.communicate(timeout=60 * PATIENCE)[1]
         self.counts = {}
         for line in self.said.splitlines():
             fields = line.split(";")

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import environment
 import format as layout
 import licences
+import conflicts
 import links
 import named_tests
 import readmes
@@ -101,6 +102,12 @@ class Tree(unittest.TestCase):
         self.write("docs/a.md", "[there](b.md#part) ![no](images/no.png) [web](https://example.org) [x](#here)\n")
         self.write("docs/b.md", "")
         self.assertEqual(list(links.broken(self.root, "docs/a.md")), ["docs/a.md: 'images/no.png' leads nowhere"])
+
+    def test_an_unresolved_merge_is_found(self):
+        self.write("docs/a.md", "one\n" + "<" * 7 + " HEAD\ntwo\n=======\nthree\n" + ">" * 7 + " other\n")
+        self.write("docs/b.md", "Title\n=======\n")
+        self.assertEqual([line.split(": ")[0] for path in ("docs/a.md", "docs/b.md")
+                          for line in conflicts.unresolved(self.root, path)], ["docs/a.md:2", "docs/a.md:6"])
 
     def test_missing_readme_is_found(self):
         self.assertEqual(readmes.missing(["a/README.md", "a/b/c/x.cc", "d/x.h", "d/e/README.md", "f/notes.txt", "dev.py"]), ["d"])
