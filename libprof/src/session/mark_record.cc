@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "drain/drain.h"
+#include "drain/fork_guard.h"
 #include "host/dictionary.h"
 #include "host/queue.h"
 #include "profiling/aprof_pub.h"
@@ -68,7 +70,15 @@ uint64_t Window() {
 }
 
 uint32_t ThreadId() {
-  thread_local const auto id = static_cast<uint32_t>(syscall(SYS_gettid));
+  // In the child of a fork the memory of a thread is the parent's, and its number is not.
+  thread_local uint32_t id = 0;
+  thread_local unsigned generation = 0;
+  const unsigned now = drain::ForkGeneration();
+  if (id == 0 || generation != now) {
+    drain::InstallForkHandlers();
+    id = static_cast<uint32_t>(syscall(SYS_gettid));
+    generation = now;
+  }
   return id;
 }
 

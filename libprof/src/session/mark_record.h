@@ -56,6 +56,7 @@ uint64_t Window();
 /// Adds to the profile, if a session records. Texts are cut between characters of UTF-8, never inside one.
 void Write(const Record& record);
 
+/// Of the calling thread, as the kernel numbers it; in the child of a fork its own.
 uint32_t ThreadId();
 /// Numbers of marks and ranges; never used twice, and never 0.
 uint64_t NextNumber();

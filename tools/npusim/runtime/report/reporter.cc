@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/report/reporter.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +27,15 @@ bool Switches::Handle(uint32_t type, const void* data, uint32_t length) {
 }
 
 uint32_t ThreadId() {
-  thread_local const auto id = static_cast<uint32_t>(gettid());
+  // In the child of a fork the memory of a thread is the parent's, and its number is not.
+  static std::atomic<uint32_t> forks{1};
+  static const int watched = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); });
+  static_cast<void>(watched);
+  thread_local uint32_t id = 0, known = 0;
+  if (const uint32_t now = forks.load(std::memory_order_relaxed); known != now) {
+    id = static_cast<uint32_t>(gettid());
+    known = now;
+  }
   return id;
 }
 
