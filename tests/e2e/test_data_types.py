@@ -393,8 +393,9 @@ class Clocks(ClientTest):
         self.assertEqual(tasks, len(starts))
         self.assertEqual(sorted(starts), starts)
         for row in table:
-            # A tick, and the last digit of both times from which the table's is made.
-            self.assertAlmostEqual(cycles / 1800, float(row["Task Duration(us)"]), delta=0.0215)
+            # A tick, the last digit of both times from which the table's is made, and the part of a million by which a
+            # fit of both clocks may be off on a busy machine.
+            self.assertAlmostEqual(cycles / 1800, float(row["Task Duration(us)"]), delta=0.0215 + cycles / 1800 * 1e-6)
         # An arrow of the timeline goes from the launch on the host to the task on the device.
         ends = {"s": {}, "f": {}}
         with open(glob.glob(os.path.join(exported["output"], "msprof_*.json"))[0], encoding="utf-8") as f:
@@ -463,7 +464,7 @@ class Clocks(ClientTest):
         model, profile = self.workload(self.fresh("samples"), "tasks=40", "cycles=45000000", "units=2", "types=0x81a", "set=3:100", "set=5:100",
                                        "set=6:50", "set=7:100", NPUSIM_CLOCK_START=2**64 - self.TICKS_BEFORE,
                                        NPUPROF_CONTAINER="no")
-        self.assert_passed(profile, 64)
+        self.assert_passed(profile, 64, self.TICKS_BEFORE)
         raw = self.assert_readable(profile)["devices"]["0"]
         self.assertGreater(profile.manifest["devices"][0]["clock_base"], 2**63)
         self.assertEqual((model[0]["nic_sent"], model[0]["pcie_received"], model[0]["media_frames"], model[0]["aicpu"]),

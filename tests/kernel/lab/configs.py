@@ -91,8 +91,8 @@ CONFIGS = {
         # for both of its CPUs.
         "side_by_side": 2,
         "boots": [["load", "kunit", "conformance", "rules", "observe"],
-                  # Faults last: one of them switches the DMA-API's debugging off.
-                  ["load", "gates", "life", "storms", "random", "removal", "power", "perf", "faults"],
+                  # Late: faults switch the DMA-API's debugging off, perf leaves no module.
+                  ["load", "gates", "life", "storms", "random", "removal", "power", "faults", "perf"],
                   ["suspend"]],
     },
 }
