@@ -268,6 +268,7 @@ def test_function_level_reset():
     epoch, totals = FIRST.r32(EPOCH), PORT.totals(0)
     FIRST.w32(TRACE_ENABLE, 1)
     PORT.submit(0, npu.CUBE, cycles=9_000_000_000)
+    npu.wait_for(lambda: PORT.totals(0)["started"] == totals["started"] + 1, "the task to start")
     npu.write(FIRST.directory + "/reset", "1")                      # the kernel puts configuration space back
     assert FIRST.r32(ID) == ID_VALUE and FIRST.r32(EPOCH) == epoch + 1
     assert FIRST.r32(TRACE_ENABLE) == 0
