@@ -186,7 +186,11 @@ class Caller {
     EXPECT_EQ(aclprofPop(), 0);
     // Another thread may have ended the session, and with it all ranges.
     const aclError stopped = aclprofRangeStop(range);
-    EXPECT_TRUE(stopped == 0 || stopped == -1) << stopped;
+    if (stopped != 0) {
+      EXPECT_EQ(stopped, -1);
+      EXPECT_NE(std::string(npuprofLastMessage()).find("was not started in this session"), std::string::npos)
+          << npuprofLastMessage();
+    }
   }
   void Report() {
     MsprofApi api = {};
