@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "npuprof/error.h"
 #include "session/door_block.h"
@@ -29,6 +30,7 @@ using std::chrono::seconds;
 
 // Completing a directory waits for tasks and for the disk.
 constexpr seconds kStatusPatience{10}, kWorkPatience{60};
+constexpr milliseconds kLook{10};
 
 std::string ReadAll(const fs::path& path) {
   std::ifstream file(path);
@@ -90,15 +92,24 @@ class Target::Block {
       Release();
       Refuse(pid, "its library is of another version than this command");
     }
-    if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-      Release();
-      Refuse(pid, "another npuprof speaks to it");
-    }
   }
   ~Block() { Release(); }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   DoorBlock& block() { return *static_cast<DoorBlock*>(memory_); }
+
+  /// To speak, while it lives and is mine().
+  class Turn {
+   public:
+    explicit Turn(const Block& block) : fd_(block.fd_) {}
+    ~Turn() { flock(fd_, LOCK_UN); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    bool mine() const { return flock(fd_, LOCK_EX | LOCK_NB) == 0; }
+
+   private:
+    int fd_;
+  };
 
  private:
   void Release() {
@@ -119,24 +130,65 @@ bool Target::lives() const {
          stat[name_end + 2] != 'X';
 }
 
-Target::Answer Target::Ask(const std::string& request, seconds patience) {
+// Judges whether to wait on, for what one request of a command waits for.
+class Target::Wait {
+ public:
+  Wait(const Target& target, seconds patience, const Interruption* interruption)
+      : target_(target),
+        patience_(patience),
+        deadline_(std::chrono::steady_clock::now() + patience),
+        interruption_(interruption) {}
+
+  /// Why not, or "".
+  std::string Over() const {
+    if (!target_.lives()) return "it ended meanwhile";
+    if (interruption_ && interruption_->signal() != 0)
+      return fmt::format("interrupted ({}) before it had begun", SignalName(interruption_->signal()));
+    if (std::chrono::steady_clock::now() < deadline_) return "";
+    const std::string stat = ReadAll(fmt::format("/proc/{}/stat", target_.pid_));
+    const bool stopped = stat.find(") T ") != std::string::npos;
+    return fmt::format("it did not answer for {} s{}", patience_.count(),
+                       stopped ? ": it is stopped (SIGSTOP)" : "");
+  }
+
+ private:
+  const Target& target_;
+  seconds patience_;
+  std::chrono::steady_clock::time_point deadline_;
+  const Interruption* interruption_;
+};
+
+Target::Answer Target::Ask(const std::string& request, seconds patience, const Interruption* interruption) {
   DoorBlock& block = block_->block();
   if (request.size() >= sizeof block.request) Refuse(pid_, "the request is too long");
+  const Wait wait(*this, patience, interruption);
+  const Block::Turn turn(*block_);
+  while (!turn.mine()) {
+    if (!wait.Over().empty()) Refuse(pid_, "another npuprof speaks to it and gets no answer");
+    std::this_thread::sleep_for(kLook);
+  }
+  // Of a command that was killed.
+  if (block.Take(block.asked.load())) block.answered.store(block.asked.load());
+  while (block.answered.load() != block.taken.load()) {
+    if (const std::string why = wait.Over(); !why.empty())
+      Refuse(pid_, why + "; it still works on what another npuprof asked for");
+    std::this_thread::sleep_for(kLook);
+  }
+
   std::memcpy(block.request, request.c_str(), request.size() + 1);
-  const uint32_t number = block.answered.load() + 1;
+  const uint32_t number = block.taken.load() + 1;
   block.asked.store(number);
   block.bell.fetch_add(1);
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&block.bell), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  for (;;) {
-    const uint32_t answered = block.answered.load();
-    if (answered == number) break;
-    if (!lives()) Refuse(pid_, "it ended meanwhile");
-    if (std::chrono::steady_clock::now() >= deadline) {
-      const std::string stat = ReadAll(fmt::format("/proc/{}/stat", pid_));
-      const bool stopped = stat.find(") T ") != std::string::npos;
-      Refuse(pid_, fmt::format("it did not answer for {} s{}", patience.count(),
-                               stopped ? ": it is stopped (SIGSTOP)" : ""));
+  for (uint32_t answered; (answered = block.answered.load()) != number;) {
+    if (const std::string why = wait.Over(); !why.empty()) {
+      if (block.Take(number)) {
+        block.answered.store(number);
+        Refuse(pid_, why);
+      }
+      // It has begun: what is asked for may be seconds away, and nobody else would ever tell how it went.
+      if (!lives() || (interruption == nullptr || interruption->signal() == 0))
+        Refuse(pid_, why + "; it has begun with what was asked, see --status later");
     }
     const timespec time{0, 100'000'000};
     syscall(SYS_futex, reinterpret_cast<uint32_t*>(&block.answered), FUTEX_WAIT, answered, &time, nullptr, 0);
@@ -148,20 +200,21 @@ Target::Answer Target::Ask(const std::string& request, seconds patience) {
   while (std::getline(lines, line)) {
     if (line.starts_with("state=")) answer.state = line.substr(6);
     if (line.starts_with("directory=")) answer.directory = line.substr(10);
+    if (line.starts_with("recording=")) answer.recording = line.substr(10);
   }
   if (first != "ok")
     throw Error(fmt::format("process {}: {}", pid_, first.starts_with("error ") ? first.substr(6) : first));
   return answer;
 }
 
-Target::Answer Target::Start(const Variables& variables) {
+Target::Answer Target::Start(const Variables& variables, const Interruption& interruption) {
   std::string request = "start\n";
   for (const auto& [name, value] : variables) {
     if (value.find('\n') != std::string::npos)
       throw Error(fmt::format("'{}' has a line break", value), kUsage);
     if (!value.empty()) request += name + "=" + value + "\n";
   }
-  return Ask(request, kWorkPatience);
+  return Ask(request, kWorkPatience, &interruption);
 }
 
 Target::Answer Target::Stop() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "npuprof/interruption.h"
 #include "npuprof/record_options.h"
 
 namespace npuprof::cli {
@@ -14,8 +15,10 @@ class Target {
  public:
   /** What a process answered. */
   struct Answer {
-    std::string state;      ///< none, waiting, recording, own (a session of the program)
-    std::string directory;  ///< of the running or last session, "" before the first
+    std::string state;  ///< none, waiting, recording, own (a session of the program)
+    std::string
+        directory;  ///< of the running or last session, "" before the first and of one that never began
+    std::string recording;  ///< which recording that was, of those asked for by any command
   };
 
   /** @throws Error naming why the process cannot be spoken to */
@@ -24,17 +27,24 @@ class Target {
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
-  /** @throws Error with the sentence of the process if it refuses, and if it does not answer in time */
-  Answer Start(const Variables& variables);
+  /**
+   * Other commands may speak to the process between two of these.
+   * @throws Error with the sentence of the process if it refuses, and if it does not answer in time; what it has not begun
+   *         by then it never will
+   */
+  Answer Start(const Variables& variables, const Interruption& interruption);
   Answer Stop();
   Answer Status();
+  int pid() const { return pid_; }
   /** Whether the process still exists. */
   bool lives() const;
 
  private:
-  Answer Ask(const std::string& request, std::chrono::seconds patience);
+  Answer Ask(const std::string& request, std::chrono::seconds patience,
+             const Interruption* interruption = nullptr);
 
   class Block;
+  class Wait;
   int pid_;
   std::unique_ptr<Block> block_;
 };

@@ -220,30 +220,43 @@ int StopRecording(const Options& options) {
   if (!answer.directory.empty()) all.push_back(Inspect(answer.directory));
   if (options.json)
     fmt::print("{}\n", JsonText(AsJson(all, {}), -1));
+  else if (all.empty())
+    fmt::print(stderr, "npuprof: process {} is not recorded; its delay had not passed, nothing was written\n",
+               options.pid);
   else
     Report(all, fs::path(answer.directory).parent_path(), {});
   return 0;
 }
 
-/// Until the time is over, somebody interrupts, or the process ends.
-void WaitForTheEnd(Target& target) {
-  const Interruption interruption;
+/// Until the time is over, somebody ends it or interrupts, or the process ends.
+void WaitForTheEnd(Target& target, const std::string& recording, const Interruption& interruption) {
+  const auto over = [&] {
+    const Target::Answer now = target.Status();
+    return now.recording != recording || (now.state != "recording" && now.state != "waiting");
+  };
   while (interruption.signal() == 0 && target.lives()) {
     try {
-      const std::string state = target.Status().state;
-      if (state != "recording" && state != "waiting") return;
+      if (over()) return;
     } catch (const Error&) {
-      if (target.lives()) throw;
-      return;
+      // A process that is held (SIGSTOP, a debugger) is recorded nevertheless.
     }
     for (int i = 0; i < 10 && interruption.signal() == 0; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   if (!target.lives()) return;
   try {
-    target.Stop();
-  } catch (const Error&) {
-    if (target.lives() && target.Status().state == "recording") throw;
+    if (!over()) target.Stop();
+  } catch (const Error& why) {
+    if (!target.lives()) return;
+    bool ended = false;
+    try {
+      ended = over();
+    } catch (const Error&) {
+    }
+    if (!ended)
+      throw Error(
+          fmt::format("{}; it goes on being recorded, end that later with: npuprof record --pid {} --stop",
+                      why.what(), target.pid()));
   }
 }
 
@@ -255,7 +268,8 @@ int AttachAndRecord(const Options& options) {
   if (!options.start) variables.emplace_back("NPUPROF_RECORD_NOTES", notes.path());
   const NewDirectories directories(output);
   Target target(options.pid);
-  const Target::Answer answer = target.Start(variables);
+  const Interruption interruption;
+  const Target::Answer answer = target.Start(variables, interruption);
   if (options.start) {
     if (options.json)
       fmt::print(
@@ -271,7 +285,7 @@ int AttachAndRecord(const Options& options) {
   }
   if (!options.json)
     fmt::print(stderr, "npuprof: recording process {}; Ctrl-C ends it, the process goes on\n", options.pid);
-  WaitForTheEnd(target);
+  WaitForTheEnd(target, answer.recording, interruption);
   const std::vector<Found> all = directories.Find();
   if (options.json)
     fmt::print("{}\n", JsonText(AsJson(all, notes.Read()), -1));

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "base/last_thread.h"
 #include "drain/fork_guard.h"
@@ -99,23 +100,36 @@ void* Door::Entry(void* door) {
   return nullptr;
 }
 
+void Door::Answer(uint32_t request) {
+  DoorBlock& block = *block_;
+  const auto write = [&](std::string_view answer) {
+    const size_t size = std::min(answer.size(), sizeof block.answer - 1);
+    std::memcpy(block.answer, answer.data(), size);
+    block.answer[size] = '\0';
+  };
+  try {
+    // A copy: the other side could go on writing.
+    write(duties_.serve(std::string(block.request, strnlen(block.request, sizeof block.request))));
+  } catch (const std::exception&) {
+    write("error it has no memory left for this\n");
+  }
+  block.answered.store(request);
+  Wake(&block.answered);
+}
+
 void Door::Run() {
   LastThread last(kThread);
   DoorBlock& block = *block_;
   for (;;) {
     const uint32_t bell = block.bell.load();
     std::optional<Clock::time_point> next;
+    const uint32_t asked = block.asked.load();
+    if (block.Take(asked)) {
+      Answer(asked);
+    } else if (block.taken.load() == asked && block.answered.load() != asked) {
+      block.answered.store(asked);  // withdrawn by a command that was killed before it could say so
+    }
     try {
-      if (const uint32_t asked = block.asked.load(); asked != block.answered.load()) {
-        // A copy: the other side could go on writing.
-        const std::string request(block.request, strnlen(block.request, sizeof block.request));
-        const std::string answer = duties_.serve(request);
-        const size_t size = std::min(answer.size(), sizeof block.answer - 1);
-        std::memcpy(block.answer, answer.data(), size);
-        block.answer[size] = '\0';
-        block.answered.store(asked);
-        Wake(&block.answered);
-      }
       next = duties_.see_to_times();
     } catch (const std::exception&) {
       // Without memory nothing is begun; the next one may find some.

@@ -33,6 +33,7 @@ class Door {
 
  private:
   static void* Entry(void* door);
+  void Answer(uint32_t request);
   void Run();
 
   Duties duties_;

@@ -122,7 +122,7 @@ class Manager {
   /// Where the command finds this process; see door.h. @param timed whether a thread is needed in any case
   void OpenDoor(bool timed);
   std::string Serve(const std::string& request);
-  std::string State() const;
+  std::string State(const std::string& directory) const;
   std::optional<Door::Clock::time_point> SeeToTimes();
   Result DeviceChangedLocked(const DeviceNotice& notice);
   void TakeNotices();
@@ -174,6 +174,7 @@ class Manager {
   std::optional<RecordRequest> recording_;  ///< what the running session is for, if it is the command's
   std::optional<RecordRequest> waiting_;    ///< what is to be recorded when its delay has passed
   std::optional<RecordRequest> gave_way_;   ///< what was recorded before the program began to profile itself
+  uint64_t recordings_ = 0;                 ///< accepted from the command, by which it knows its own
   Door::Clock::time_point begin_at_{}, end_at_{};
   std::atomic<bool> timed_{false};  ///< one of the two is in the future
   Door door_;

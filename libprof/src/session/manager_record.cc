@@ -53,6 +53,7 @@ Result Manager::StartRecordingLocked() {
 }
 
 Result Manager::AcceptRecording(const RecordRequest& request) {
+  ++recordings_;
   if (request.delay.count() == 0) return BeginRecording(request);
   waiting_ = request;
   begin_at_ = Door::Clock::now() + request.delay;
@@ -136,12 +137,12 @@ void Manager::OpenDoor(bool timed) {
   if (!why.empty()) LogError(fmt::format("`npuprof record --pid` cannot attach to this process: {}", why));
 }
 
-std::string Manager::State() const {
+std::string Manager::State(const std::string& directory) const {
   const char* state = waiting_     ? "waiting"
                       : !session_  ? (warmed_ ? "own" : "none")
                       : recording_ ? "recording"
                                    : "own";
-  return fmt::format("state={}\ndirectory={}\n", state, session_ ? session_->path() : LastPath());
+  return fmt::format("state={}\ndirectory={}\nrecording={}\n", state, directory, recordings_);
 }
 
 std::string Manager::Serve(const std::string& text) {
@@ -158,6 +159,7 @@ std::string Manager::Serve(const std::string& text) {
   }
   const std::string verb = text.substr(0, end_of_verb);
   Result result = Result::Ok();
+  bool cancelled = false;  // one that had no directory yet
   if (verb == "start") {
     std::optional<RecordRequest> request;
     result = ReadRecordRequest(
@@ -176,6 +178,7 @@ std::string Manager::Serve(const std::string& text) {
   } else if (verb == "stop") {
     if (waiting_) {
       waiting_.reset();
+      cancelled = true;
     } else if (!recording_) {
       result = Result::Fail(code::kInvalidParam, session_ ? "it is not recorded; the program profiles itself"
                                                           : "it is not recorded");
@@ -186,7 +189,9 @@ std::string Manager::Serve(const std::string& text) {
     result = Result::Fail(code::kInvalidParam,
                           fmt::format("'{}' is no request; allowed are start, stop and status", verb));
   }
-  return (result.ok() ? "ok\n" : "error " + result.text + "\n") + State();
+  return (result.ok() ? "ok\n" : "error " + result.text + "\n") + State(cancelled  ? ""
+                                                                        : session_ ? session_->path()
+                                                                                   : LastPath());
 }
 
 std::optional<Door::Clock::time_point> Manager::SeeToTimes() {
