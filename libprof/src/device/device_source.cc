@@ -66,7 +66,7 @@ drain::Progress DeviceSource::Poll(const drain::Pass& pass) {
     // The first visit only sets the pace: whoever starts the session takes a bracket of its own.
     const bool first = next_clock_ == std::chrono::steady_clock::time_point{};
     ClockBracket bracket;
-    if (!first && session_.Clock(&bracket).ok()) clocks_.push_back(bracket);
+    if (!first && session_.Clock(&bracket).ok()) clocks_.Add(bracket);
     next_clock_ = pass.now + kClockPeriod;
   }
   return progress;
@@ -173,7 +173,7 @@ void DeviceSource::ReadEvents() {
       } else if (event.kind == NPUPROF_EVENT_THROTTLE) {
         if (event.ring < routes_.size()) routes_[event.ring].throttled_period_ns = event.count;
       } else if (event.kind == NPUPROF_EVENT_CLOCK) {
-        clocks_.push_back({event.count, event.first, event.last});
+        if (marked_.size() < kMaxEpochs) marked_.push_back({event.count, event.first, event.last});
       }
     }
     events_read_ += run.count;
@@ -224,7 +224,11 @@ void DeviceSource::Describe(trace::Manifest::Device* out) const {
     out->interruptions.push_back({event.epoch, LossCauseName(event.cause), clock});
   }
   out->clock.clear();
-  for (const ClockBracket& bracket : clocks_)
+  std::vector<ClockBracket> clocks = clocks_.All();
+  clocks.insert(clocks.end(), marked_.begin(), marked_.end());
+  std::stable_sort(clocks.begin(), clocks.end(),
+                   [](const auto& a, const auto& b) { return a.host_ns < b.host_ns; });
+  for (const ClockBracket& bracket : clocks)
     out->clock.push_back({bracket.host_ns, bracket.device - base_, bracket.width_ns});
 }
 

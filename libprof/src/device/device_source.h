@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "device/clock_series.h"
 #include "device/device_session.h"
 #include "device/renderers.h"
 #include "drain/drain.h"
@@ -38,7 +39,7 @@ class DeviceSource final : public drain::Source {
   void OnRecords(Visit visit) { on_records_ = std::move(visit); }
   /// Notes a bracket taken elsewhere (at start and stop). Any thread but only while the drain does not visit:
   /// before Add() or after Finish().
-  void AddClock(const ClockBracket& bracket) { clocks_.push_back(bracket); }
+  void AddClock(const ClockBracket& bracket) { marked_.push_back(bracket); }
 
   drain::Progress Poll(const drain::Pass& pass) override;
   int WakeFd() const override;
@@ -51,7 +52,6 @@ class DeviceSource final : public drain::Source {
   uint64_t gaps_not_kept() const { return gaps_not_kept_; }
   /// Units of rendered files whose values were larger than the format can hold. After Finish().
   uint64_t cut() const;
-  const std::vector<ClockBracket>& clocks() const { return clocks_; }
 
  private:
   struct Rendered {
@@ -84,7 +84,8 @@ class DeviceSource final : public drain::Source {
   uint64_t gaps_not_kept_ = 0;
   std::vector<npuprof_rec_event> epochs_;
   uint64_t events_read_ = 0;
-  std::vector<ClockBracket> clocks_;
+  ClockSeries clocks_;                // once a second
+  std::vector<ClockBracket> marked_;  // of moments that matter: the start, and when the device lost its state
   std::chrono::steady_clock::time_point next_clock_{};
 };
 

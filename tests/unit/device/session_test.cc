@@ -240,5 +240,35 @@ TEST_F(SessionTest, RingsReachTheirFilesAndEveryRecordIsAccountedFor) {
   EXPECT_EQ(device.clock[0].host_ns, 7777u);
 }
 
+TEST_F(SessionTest, ReadingsOfTheClockAreBoundedHoweverLongItRuns) {
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(session_->Map().ok());
+  DeviceSource source(*session_);
+  source.AddClock({1, 10, 4});
+  constexpr uint64_t kSeconds = 20'000;
+  drain::Pass pass;
+  pass.now = std::chrono::steady_clock::now();
+  uint64_t read = 0;
+  for (uint64_t second = 0; second <= kSeconds; ++second) {
+    device_->clock_calls = 0;
+    device_->clocks = {{}};
+    device_->clocks[0].host_before_ns = device_->clocks[0].host_after_ns = second * 1'000'000'000;
+    device_->clocks[0].device_clock = second * 50'000'000;
+    source.Poll(pass);
+    read += device_->clock_calls;
+    pass.now += seconds(1);
+  }
+  EXPECT_EQ(read, 5 * kSeconds) << "a reading is the best of five, once a second";
+  trace::Manifest::Device device;
+  source.Describe(&device);
+  EXPECT_LE(device.clock.size(), 2001u);
+  EXPECT_GE(device.clock.size(), 1000u);
+  EXPECT_EQ(device.clock.front().host_ns, 1u) << "that of the start stays";
+  EXPECT_EQ(device.clock[1].host_ns, 1'000'000'000u);
+  EXPECT_EQ(device.clock.back().host_ns, kSeconds * 1'000'000'000) << "the newest is there";
+  for (size_t i = 2; i + 1 < device.clock.size(); ++i)
+    ASSERT_EQ(device.clock[i].host_ns - device.clock[i - 1].host_ns, 16'000'000'000u) << "evenly spaced";
+}
+
 }  // namespace
 }  // namespace npuprof::device
