@@ -157,7 +157,10 @@ void Storage::CloseGeneration() {
 
 void Storage::Finish(Finished slice) {
   list_.Add(Relative(slice.path), slice.entry);
-  if (!slice.ages) return;
+  if (!slice.ages) {
+    if (limit_ > 0) never_removed_.emplace_back(Relative(slice.path), slice.entry);
+    return;
+  }
   open_ -= slice.charged;
   if (limit_ == 0) return;  // nothing will ever be removed
   if (slice.generation <= removed_) {
@@ -183,6 +186,7 @@ bool Storage::RemoveOldest() {
     Remove(oldest.slices);
     if (list_.stale() > kMostStale) {
       list_.Rewrite();
+      for (const auto& [path, entry] : never_removed_) list_.Add(path, entry);
       for (const Generation& generation : generations_) {
         for (const Finished& slice : generation.slices) list_.Add(Relative(slice.path), slice.entry);
       }

@@ -130,6 +130,7 @@ class Storage {
   unsigned removed_ = 0;  // newest generation that was removed
   uint64_t staged_ = 0;   // in this generation
   std::deque<Generation> generations_;
+  std::vector<std::pair<std::string, SliceEntry>> never_removed_;  // finished slices that do not age
   bool exhausted_ = false;
   int disk_full_ = 0;
   std::function<void()> on_disk_full_;

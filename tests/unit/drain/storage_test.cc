@@ -268,6 +268,31 @@ TEST_P(StorageTest, SlicesShrinkWhereManyFilesShareASmallLimit) {
   }
 }
 
+TEST_P(StorageTest, SlicesShrinkByTheNumberOfFilesThatAreOpen) {
+  auto collection = Open(20 * kMb);
+  std::vector<std::shared_ptr<trace::RecordFile>> files;
+  for (int i = 0; i < 24; ++i)
+    files.push_back(MakeFile(*collection, Host(), fmt::format("aging.f{}", i), 64));
+  auto all = std::make_shared<Producer>(files, 1, 16);
+  collection->Add(all);
+  ASSERT_TRUE(Eventually([&] { return all->rounds_done == 1; }));
+  // One of them alone: what ends its slices is their size, not the end of a generation.
+  auto one = std::make_shared<Producer>(std::vector<std::shared_ptr<trace::RecordFile>>{files[0]}, 40, 512);
+  collection->Add(one);
+  ASSERT_TRUE(Eventually([&] { return one->rounds_done == 40; }));
+  ASSERT_TRUE(collection->Finish(seconds(30)).ok());
+  const std::vector<unsigned> slices = Present(Host(), "aging.f0");
+  ASSERT_GE(slices.size(), 10u);
+  constexpr uint64_t kFull = 20 * kMb / (8 * 24) / 64 * 64;
+  size_t full = 0;
+  for (size_t i = 1; i < slices.size(); ++i) {
+    const uint64_t bytes = std::filesystem::file_size(fmt::format("{}/aging.f0.slice_{}", Host(), slices[i]));
+    EXPECT_LE(bytes, kFull) << slices[i];
+    if (bytes == kFull) ++full;
+  }
+  EXPECT_GE(full, slices.size() - 3) << "but for the first, the last and the end of a generation";
+}
+
 TEST_P(StorageTest, WithoutALimitNothingAgesAndSlicesHaveTheirFullSize) {
   auto collection = Open(0);
   auto file = MakeFile(*collection, Device(), "stars_soc.data.0", 64);
@@ -309,6 +334,35 @@ TEST_P(StorageTest, ListOfSlicesTellsTheSumOfEachAndWhichWereRemoved) {
   EXPECT_EQ(present, file->Report("").slices);
   EXPECT_EQ(removed, file->Report("").aged_slices);
   EXPECT_GT(removed, 0u);
+}
+
+// Nothing is written here but the list: a thousand slices that come and go, beside one that stays.
+TEST(Storage, AListThatIsRewrittenKeepsWhatNeverAges) {
+  TempDir dir;
+  std::filesystem::create_directories(dir.path() + "/npuprof");
+  Storage storage(dir.path(), 20 * kMb);
+  const std::string fixed = "host/data/unaging.additional.hash_dic.slice_0";
+  ASSERT_EQ(storage.Take(8192, false), Storage::Verdict::kGo);
+  storage.Finish({dir.path() + "/" + fixed, {7, 1, 0x1234u}, storage.generation(), 8192, false, nullptr});
+  auto aged = std::make_shared<Aged>();
+  constexpr unsigned kSlices = 1500;
+  constexpr uint64_t kBytes = 500'000;
+  for (unsigned i = 0; i < kSlices; ++i) {
+    const unsigned generation = storage.generation();
+    ASSERT_EQ(storage.Take(kBytes, true), Storage::Verdict::kGo);
+    storage.Staged(kBytes);
+    const std::string path = fmt::format("{}/device_0/data/stars_soc.data.0.slice_{}", dir.path(), i);
+    storage.Finish({path, {kBytes, 10, i}, generation, kBytes, true, aged});
+  }
+  ASSERT_GT(aged->slices, 1000u) << "too few were removed for the list to be rewritten";
+  const std::string list = ReadFile(dir.path() + "/npuprof/slices.jsonl");
+  EXPECT_LT(std::count(list.begin(), list.end(), '\n'), kSlices) << "the list was not rewritten";
+  EXPECT_NE(list.find(fmt::format(R"({{"slice":"{}","bytes":7,"records":1,"crc32c":"00001234"}})", fixed)),
+            std::string::npos)
+      << "what verify needs to notice that a dictionary was changed or lost";
+  for (unsigned i = aged->slices; i < kSlices; ++i)
+    EXPECT_NE(list.find(fmt::format("\"device_0/data/stars_soc.data.0.slice_{}\"", i)), std::string::npos)
+        << i;
 }
 
 // The case that the limit is for, at the full rate of this machine.
