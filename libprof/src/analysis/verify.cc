@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -73,10 +74,29 @@ std::optional<uint64_t> NoteSize(const fs::path& slice) {
   return ParseUnsigned(std::string_view(word).substr(9));
 }
 
+// Not by a stream, which takes an error in the middle for the end.
 std::string ReadAll(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(fmt::format("{} cannot be read", path.string()));
-  return {std::istreambuf_iterator<char>(in), {}};
+  const auto fail = [&] {
+    throw Error(fmt::format("{} cannot be read: {}", path.filename().string(), std::strerror(errno)));
+  };
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail();
+  std::string text;
+  for (;;) {
+    char buffer[1 << 16];
+    const ssize_t n = read(fd, buffer, sizeof(buffer));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const int error = errno;
+      close(fd);
+      errno = error;
+      fail();
+    }
+    if (n == 0) break;
+    text.append(buffer, static_cast<size_t>(n));
+  }
+  close(fd);
+  return text;
 }
 
 // Rings by the file that their records go to.
@@ -90,6 +110,14 @@ std::string FileOfChannel(const std::string& channel) {
   if (channel == "flows") return "qos";
   if (channel == "accelerators" || channel == "l2") return "stars_soc_profile";
   return channel;
+}
+
+// Host files are named after their kind, with what they are of before it and a suffix behind it.
+bool IsOfKind(const std::string& path, const std::string& kind) {
+  const size_t at = path.find(kind, path.rfind('/') + 1);
+  if (kind.empty() || at == std::string::npos || (path[at - 1] != '/' && path[at - 1] != '.')) return false;
+  const size_t end = at + kind.size();
+  return end == path.size() || path[end] == '.';
 }
 
 bool IsText(const std::string& path) {
@@ -108,6 +136,7 @@ class Verifier {
     const std::vector<std::string> parts = CheckMetadata();
     const SliceIndex index(root_, parts);
     for (const auto& [path, slices] : index.all()) CheckFile(path, slices);
+    for (const Loss& loss : losses_) Attribute(loss);
     FindMissing(parts, index);
     FindLitter();
     for (const FileCheck& file : out_.files) Worsen(file.state);
@@ -223,7 +252,7 @@ class Verifier {
     }
     CountAged(path, entry, &file);
     Compare(entry, &file);
-    AddLosses(&file);
+    if (file.lost > 0) file.state = std::max(file.state, State::kLossy);
     out_.files.push_back(std::move(file));
   }
 
@@ -237,8 +266,7 @@ class Verifier {
     };
     if (slice.bytes > kLargestSlice) {
       bad(State::kDamaged, fmt::format("has {} bytes; no slice is that large", slice.bytes));
-    } else {
-      const std::string contents = ReadAll(slice.path);
+    } else if (std::string contents; Read(slice, &contents, bad)) {
       if (progress_) progress_(contents.size());
       check.bytes = contents.size();
       check.crc32c = Crc32c(0, contents.data(), contents.size());
@@ -260,6 +288,18 @@ class Verifier {
     file->bytes += check.bytes;
     file->state = std::max(file->state, check.state);
     file->slices.push_back(std::move(check));
+  }
+
+  // One slice that cannot be read says nothing of the others.
+  template <typename Bad>
+  static bool Read(const Slice& slice, std::string* contents, const Bad& bad) {
+    try {
+      *contents = ReadAll(slice.path);
+      return true;
+    } catch (const Error& error) {
+      bad(State::kDamaged, error.what());
+      return false;
+    }
   }
 
   template <typename Bad>
@@ -325,17 +365,28 @@ class Verifier {
     file->state = std::max(file->state, State::kDamaged);
   }
 
-  void AddLosses(FileCheck* file) {
-    for (const Loss& loss : losses_) {
-      const std::string part = loss.device < 0 ? "host" : fmt::format("device_{}", loss.device);
-      const std::string name =
-          loss.device < 0 ? "." + loss.where : "/data/" + FileOfChannel(loss.where) + ".data";
-      const size_t at = file->path.find(name);
-      if (!file->path.starts_with(part + "/") || at == std::string::npos) continue;
-      const char after = at + name.size() < file->path.size() ? file->path[at + name.size()] : '\0';
-      if (after == '\0' || after == '.') file->lost += loss.records;
+  // Rings and kinds count what could not be written, and so do the files; it was lost once.
+  void Attribute(const Loss& loss) {
+    const bool host = loss.device < 0;
+    const std::string name =
+        fmt::format("device_{0}/data/{1}.data.{0}", loss.device, FileOfChannel(loss.where));
+    std::vector<FileCheck*> files;
+    uint64_t unwritten = 0;
+    for (FileCheck& file : out_.files) {
+      if (host ? !file.path.starts_with("host/") || !IsOfKind(file.path, loss.where) : file.path != name)
+        continue;
+      files.push_back(&file);
+      unwritten += file.lost;
     }
-    if (file->lost > 0) file->state = std::max(file->state, State::kLossy);
+    if (files.empty()) return;
+    // Kinds of the host do not tell their causes apart.
+    const uint64_t rest = host                           ? loss.records - std::min(loss.records, unwritten)
+                          : loss.cause == "write_failed" ? 0
+                                                         : loss.records;
+    if (rest == 0) return;
+    // Which of several files would have held it nobody knows: all may lack it, and it is counted once.
+    files.front()->lost += rest;
+    for (FileCheck* file : files) file->state = std::max(file->state, State::kLossy);
   }
 
   // Slices that were noted as finished, and are neither there nor removed for want of room.

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What verification says of losses that several places tell of, and of slices that nobody can read.
+#include "analysis/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+#include "csv.h"
+#include "prof_builder.h"
+
+namespace npuprof::test {
+namespace {
+namespace fs = std::filesystem;
+using analysis::FileCheck;
+using analysis::State;
+using analysis::Verification;
+
+const char* const kTaskLog = "device_0/data/stars_soc.data.0";
+const char* const kTracks = "host/data/aging.compact.task_track";
+const char* const kCpu = "host/data/host_cpu.data";
+
+class Verifying : public testing::Test {
+ protected:
+  void SetUp() override {
+    ProfBuilder builder(directory_.path());
+    for (uint16_t i = 0; i < 20; ++i) {
+      const uint64_t at = 10'000 + uint64_t{i} * 10'000;
+      builder.Operator(100, 3, i, at, at + 2'000, at + 6'000, "Op");
+    }
+    builder.Raw(std::string(kCpu) + ".slice_0", "time 1\n");
+    builder.Close();
+    prof_ = builder.path();
+  }
+
+  // Finishes every slice and checks.
+  Verification Check(const std::string& manifest = "") {
+    if (!manifest.empty()) {
+      fs::create_directories(prof_ / "npuprof");
+      std::ofstream(prof_ / "npuprof/manifest.json") << manifest;
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(prof_)) {
+      if (entry.path().filename().string().find(".slice_") == std::string::npos) continue;
+      if (entry.path().extension() == ".done") continue;
+      std::ofstream(entry.path().string() + ".done") << "filesize:" << fs::file_size(entry.path()) << "\n";
+    }
+    return analysis::Verify(prof_);
+  }
+
+  static const FileCheck& File(const Verification& found, const std::string& path) {
+    const auto it = std::find_if(found.files.begin(), found.files.end(),
+                                 [&](const FileCheck& file) { return file.path == path; });
+    if (it == found.files.end()) throw std::runtime_error(path + " was not checked");
+    return *it;
+  }
+
+  // 5 records found the ring full, 10 could not be written; of host records 7 could not be written, 2 found no room.
+  static std::string Losses(const char* files) {
+    return std::string(R"({"format":1,"complete":false,"stopped":true,"devices":[{"id":0,"rings":[)"
+                       R"({"ring":1,"channel":"task_log","records":55,"kept":40,"lost":15,)"
+                       R"("lost_by_cause":{"ring_full":5,"write_failed":10}}]}],)"
+                       R"("host":{"kinds":[{"kind":"task_track","records":20,"lost":9},)"
+                       R"({"kind":"host_cpu","records":1,"lost":3}],)"
+                       R"("lost_by_cause":{"write_failed":7,"ring_full":2}},"files":[)") +
+           files + "]}";
+  }
+
+  TemporaryDirectory directory_;
+  fs::path prof_;
+};
+
+TEST_F(Verifying, WhatCouldNotBeWrittenIsLostOnce) {
+  const Verification found = Check(Losses(
+      R"({"path":"device_0/data/stars_soc.data.0.slice_0","records":40,"record_bytes":64,"lost":10},)"
+      R"({"path":"host/data/aging.compact.task_track.slice_0","records":20,"record_bytes":64,"lost":7})"));
+  EXPECT_EQ(15u, File(found, kTaskLog).lost);
+  EXPECT_EQ(9u, File(found, kTracks).lost);
+  EXPECT_EQ(State::kLossy, File(found, kTaskLog).state);
+  EXPECT_EQ(State::kLossy, File(found, kTracks).state);
+  EXPECT_EQ(State::kComplete, File(found, "host/data/aging.api_event.data").state);
+}
+
+TEST_F(Verifying, SamplesOfTheHostThatAreMissingMakeTheirFileLossy) {
+  const Verification found = Check(Losses(""));
+  EXPECT_EQ(3u, File(found, kCpu).lost);
+  EXPECT_EQ(State::kLossy, File(found, kCpu).state);
+}
+
+TEST_F(Verifying, ALossOfAKindIsCountedOnceOverItsFiles) {
+  const std::string aging = prof_ / (std::string(kTracks) + ".slice_0");
+  const std::string kept = prof_ / "host/data/unaging.compact.task_track.slice_0";
+  fs::copy_file(aging, kept);
+  const Verification found = Check(Losses(""));
+  const FileCheck& second = File(found, "host/data/unaging.compact.task_track");
+  EXPECT_EQ(9u, File(found, kTracks).lost + second.lost);
+  EXPECT_EQ(State::kLossy, second.state);
+}
+
+TEST_F(Verifying, OneSliceThatCannotBeReadDoesNotHideTheOthers) {
+  const fs::path slice = prof_ / (std::string(kTaskLog) + ".slice_0");
+  fs::remove(slice);
+  fs::create_symlink("/proc/self/mem", slice);  // opens, but nothing is at its beginning to be read
+  const Verification found = Check();
+  const FileCheck& file = File(found, kTaskLog);
+  EXPECT_EQ(State::kDamaged, file.state);
+  ASSERT_EQ(1u, file.slices.size());
+  EXPECT_NE(std::string::npos, file.slices[0].problem.find("stars_soc.data.0.slice_0 cannot be read: "))
+      << file.slices[0].problem;
+  EXPECT_EQ(State::kComplete, File(found, kTracks).state);
+  EXPECT_EQ(20u, File(found, kTracks).records);
+}
+
+}  // namespace
+}  // namespace npuprof::test
