@@ -17,7 +17,8 @@ namespace npuprof::drain {
 namespace {
 
 constexpr uint32_t kSector = 4096;  // satisfies O_DIRECT everywhere
-constexpr unsigned kTries = 3;      // for errors that waiting will hardly cure
+constexpr unsigned kTries = 3;      // before an error is believed to last
+constexpr std::chrono::milliseconds kFirstRetry{50}, kLastRetry{400};
 
 uint64_t RoundDown(uint64_t value, uint64_t unit) {
   return value / unit * unit;
@@ -28,6 +29,18 @@ uint64_t RoundUp(uint64_t value, uint64_t unit) {
 
 bool DiskIsFull(int error) {
   return error == ENOSPC || error == EDQUOT;
+}
+
+// The file's place is gone, or is not for us.
+bool IsHopeless(int error) {
+  return error == ENOENT || error == ENOTDIR || error == EROFS || error == EACCES || error == ELOOP;
+}
+
+// It is about this one file and does not pass by itself. Everything else may: a disk or a server that does not answer for
+// a while, a program that is short of descriptors or memory.
+bool IsOfTheFile(int error) {
+  return error == EFBIG || error == EBADF || error == EINVAL || error == EPERM || error == EISDIR ||
+         error == ENAMETOOLONG || error == ENXIO;
 }
 
 }  // namespace
@@ -290,7 +303,9 @@ void StagedFile::Pump(Clock::time_point now) {
     if (written || (queue_.empty() && !unfinished_.empty() && unfinished_.front()->sealed))
       return Retire(now);
   }
-  if (queue_.empty() || ((stall_error_ != 0 || waiting_) && now < retry_at_)) return;
+  // With no memory left for what comes, it is tried at once whether it has to end.
+  const bool last_try = stall_error_ != 0 && tries_ > kTries && station_->pool->free_blocks() == 0;
+  if (queue_.empty() || ((stall_error_ != 0 || waiting_) && now < retry_at_ && !last_try)) return;
   if (station_->direct) {
     PumpDirect(now);
   } else {
@@ -427,20 +442,19 @@ void StagedFile::SettleMarks(uint64_t durable) {
   }
 }
 
-// A full disk may be emptied by somebody, so it is retried as long as there is staging memory; then the collection ends.
-// Other errors get a few tries.
+// A full disk may be emptied by somebody, a disk with errors may recover, so it is tried again as long as there is staging
+// memory for what comes. Then a full disk ends the collection, and another error this file.
 void StagedFile::Trouble(int error, Clock::time_point now) {
   if (failing_ != 0 || failed()) return;
   const bool first = stall_error_ != error;
   stall_error_ = error;
   // Writes that were under way together fail together: that is one try.
   if (first || now >= retry_at_) ++tries_;
-  // A full disk is waited for as long as memory can hold what comes.
-  if (DiskIsFull(error) && station_->pool->free_blocks() == 0) storage_->DiskIsFull(error);
-  const bool hopeless = (DiskIsFull(error) && storage_->disk_full() != 0 && (ages_ || outlives_full_disk_)) ||
-                        error == ENOENT || error == ENOTDIR || error == EROFS || error == EACCES ||
-                        error == ELOOP || (!DiskIsFull(error) && tries_ > kTries);
-  if (hopeless) {
+  const bool room = station_->pool->free_blocks() > 0;
+  if (DiskIsFull(error) && !room) storage_->DiskIsFull(error);
+  const bool over = DiskIsFull(error) ? storage_->disk_full() != 0 && (ages_ || outlives_full_disk_)
+                                      : tries_ > kTries && (IsOfTheFile(error) || !room);
+  if (over || IsHopeless(error)) {
     failing_ = error;
     return;
   }
@@ -449,7 +463,7 @@ void StagedFile::Trouble(int error, Clock::time_point now) {
              fmt::format("{} cannot be written ({}); records wait in memory while it is tried again", path_,
                          std::strerror(error)));
   }
-  retry_at_ = now + std::chrono::milliseconds(std::min(1000u, 50u << std::min(tries_ - 1, 5u)));
+  retry_at_ = now + std::min(kLastRetry, kFirstRetry * (1u << std::min(tries_ - 1, 5u)));
 }
 
 void StagedFile::FailIfDirectoryGone(Clock::time_point now) {

@@ -136,12 +136,13 @@ TEST_P(FaultTest, DiskThatFillsUpKeepsWhatWasWritten) {
 
 TEST_P(FaultTest, WriteErrorIsRetriedThenEndsTheFileAtAWholeRecord) {
   std::atomic<unsigned> failures{0};
-  auto collection = drain_.Open(With([&](const WriteOp& op) -> int {
-                                  if (op.offset < 700'000) return 0;
-                                  ++failures;
-                                  return -EIO;
-                                }),
-                                messages_.Handler(), nullptr);
+  Options options = With([&](const WriteOp& op) -> int {
+    if (op.offset < 700'000) return 0;
+    ++failures;
+    return -EIO;
+  });
+  options.staging_bytes = size_t{1} << 20;  // so that what comes does not find room for long
+  auto collection = drain_.Open(options, messages_.Handler(), nullptr);
   const std::string data = MakeRecords(40, 60'000);
   auto file = MakeFile(*collection, dir_.path(), "f", 40);
   auto other = MakeFile(*collection, dir_.path(), "other", 40);
@@ -168,6 +169,44 @@ TEST_P(FaultTest, PassingErrorCostsNothing) {
   collection->Add(std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 128), data));
   ASSERT_TRUE(collection->Finish(seconds(30)).ok());
   EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
+}
+
+TEST_P(FaultTest, ErrorThatLastsLosesNothingWhileThereIsMemory) {
+  std::atomic<unsigned> failed{0}, written{0};
+  std::chrono::steady_clock::time_point first{};
+  auto collection = drain_.Open(With([&](const WriteOp&) -> int {
+                                  const auto now = std::chrono::steady_clock::now();
+                                  if (first == std::chrono::steady_clock::time_point{}) first = now;
+                                  if (now - first < milliseconds(1500)) return ++failed, -EIO;
+                                  return ++written, 0;
+                                }),
+                                messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(64, 50'000);
+  collection->Add(std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), data));
+  ASSERT_TRUE(Eventually([&] { return written > 0; })) << "given up after " << failed << " tries";
+  ASSERT_TRUE(collection->Finish(seconds(30)).ok());
+  EXPECT_GT(failed, 4u);
+  EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
+  EXPECT_EQ(messages_.Count("Input/output error"), 1u) << "one cause, one message";
+}
+
+TEST_P(FaultTest, ProgramThatIsShortOfDescriptorsForAWhileLosesNothing) {
+  Options options = Plain();
+  options.flush_interval = milliseconds(20);
+  auto collection = drain_.Open(options, messages_.Handler(), nullptr);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 3;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string data = MakeRecords(64, 50'000);
+  collection->Add(std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), data));
+  EXPECT_TRUE(Eventually([&] { return messages_.Count("Too many open files") == 1; }));
+  std::this_thread::sleep_for(milliseconds(1000));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(collection->Finish(seconds(30)).ok());
+  EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
+  EXPECT_EQ(messages_.Count("are lost"), 0u);
 }
 
 TEST_P(FaultTest, WritesThatFailTogetherAreOneTry) {
