@@ -157,7 +157,10 @@ Sampler::Sampler(drain::Collection& collection, const std::string& host_data, Sa
   meter_.Start(static_cast<uint64_t>(period.count()));
 }
 
-drain::Progress Sampler::Poll(const drain::Pass&) {
+drain::Progress Sampler::Poll(const drain::Pass& pass) {
+  // The end of the window is a moment of its own; what other sources need many passes for is no reason for more of it.
+  if (ended_) return {};
+  ended_ = pass.final;
   text_.clear();
   // A sample that finds no room is not repeated later: it would no longer be of its moment.
   const uint64_t now = MonotonicRawNs();

@@ -34,7 +34,7 @@ struct SampleHistory {
 /// Appends the text of one sample taken at @p now_ns to @p out. @return false if /proc did not answer
 bool TakeSample(Sample sample, uint64_t now_ns, SampleHistory* history, std::string* out);
 
-/// Samples once per period on the drain thread, for as long as the collection lives.
+/// Samples once per period on the drain thread, for as long as the collection lives, and once when it is finished.
 class Sampler final : public drain::Source {
  public:
   Sampler(drain::Collection& collection, const std::string& host_data, Sample sample,
@@ -56,6 +56,7 @@ class Sampler final : public drain::Source {
   uint64_t dropped_ = 0;
   SampleHistory history_;
   trace::IntervalMeter meter_;
+  bool ended_ = false;  // the last sample was taken
   std::string text_;
 };
 

@@ -224,6 +224,21 @@ TEST_F(HostSourceTest, ManyThreadsLoseNothingAndEachKeepsItsOrder) {
   EXPECT_EQ(total + refused, kThreads * kEach);
 }
 
+TEST_F(HostSourceTest, ASamplerIsAskedOnceAtTheEndHoweverManyPassesThatTakes) {
+  Sampler sampler(*collection_, directory_.string(), Sample::kProcessMemory, std::chrono::hours(1));
+  const auto visits = [&] {
+    drain::Pass pass;
+    sampler.Poll(pass);
+    pass.final = true;
+    for (int i = 0; i < 5; ++i) sampler.Poll(pass);
+  };
+  ASSERT_TRUE(collection_->Run(visits, std::chrono::seconds(20)).ok());
+  ASSERT_TRUE(collection_->Finish(std::chrono::seconds(20)).ok());
+  EXPECT_EQ(sampler.Describe().records, 2u);
+  EXPECT_EQ(sampler.Describe().sampling.samples, 2u);
+  EXPECT_EQ(sampler.Describe().sampling.worst_error_ns, 0u) << "what Stop cuts short is no interval";
+}
+
 TEST_F(HostSourceTest, DiskSamplesAreRatesBetweenTwoMoments) {
   SampleHistory history;
   std::string first, second;
