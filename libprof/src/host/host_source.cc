@@ -132,8 +132,10 @@ drain::Progress HostSource::Poll(const drain::Pass& pass) {
   if (total) progress.pressure = static_cast<unsigned>((total - set.pool().free()) * 100 / total);
 
   size_t budget = kBytesPerVisit;
-  for (size_t i = 0; i < set.used() && !progress.blocked; ++i) {
-    Queue& queue = set.queue(i);
+  const size_t used = set.used();
+  for (size_t served = 0; served < used && !progress.blocked; ++served) {
+    if (next_queue_ >= used) next_queue_ = 0;
+    Queue& queue = set.queue(next_queue_++);
     const bool taken = set.Consume(queue, &budget, [&](const Entry& entry) {
       if (!Take(entry)) return false;
       uint32_t thread;

@@ -63,6 +63,7 @@ class HostSource final : public drain::Source {
   std::unordered_set<uint32_t> threads_;
   trace::DictionaryFile texts_;
   trace::DictionaryFile types_;
+  size_t next_queue_ = 0;  // where a visit ends the next begins, so that no thread comes last for ever
   size_t next_text_ = 0;
   size_t next_type_ = 0;
 };

@@ -224,6 +224,36 @@ TEST_F(HostSourceTest, ManyThreadsLoseNothingAndEachKeepsItsOrder) {
   EXPECT_EQ(total + refused, kThreads * kEach);
 }
 
+TEST_F(HostSourceTest, ABusyThreadDoesNotKeepTheNextOneWaiting) {
+  const uint32_t epoch = QueueSet::Process().Open(64);
+  ASSERT_NE(epoch, 0u);
+  HostSource source(*collection_, directory_.string(), epoch, [](drain::Severity, const std::string&) {});
+  // More than one visit takes, each time that there is one.
+  const auto work = [] {
+    const auto record = Make<MsprofAdditionalInfo>(MSPROF_REPORT_NODE_LEVEL, 1, 1);
+    for (size_t bytes = 0; bytes < (size_t{5} << 20); bytes += sizeof record)
+      ASSERT_TRUE(QueueSet::Process().Report(RecordClass::kAdditional, true, &record));
+  };
+  const auto visit = [&] {
+    bool more = false;
+    ASSERT_TRUE(collection_->Run([&] { more = source.Poll({}).more; }, std::chrono::seconds(20)).ok());
+    ASSERT_TRUE(more) << "the visit was not full, the test shows nothing";
+  };
+  work();
+  std::thread([] {
+    auto record = Make<MsprofAdditionalInfo>(MSPROF_REPORT_NODE_LEVEL, 1, 1);
+    record.threadId = 78;
+    ASSERT_TRUE(QueueSet::Process().Report(RecordClass::kAdditional, true, &record));
+  }).join();
+  visit();
+  work();
+  visit();
+  trace::Manifest::Host host;
+  source.Describe(&host);
+  EXPECT_EQ(host.threads, 2u) << "of the second thread nothing was taken in two visits";
+  Finish();
+}
+
 TEST_F(HostSourceTest, ASamplerIsAskedOnceAtTheEndHoweverManyPassesThatTakes) {
   Sampler sampler(*collection_, directory_.string(), Sample::kProcessMemory, std::chrono::hours(1));
   const auto visits = [&] {
