@@ -216,9 +216,10 @@ Result Session::BeginDirectory(const Request& request) {
       !status.ok()) {
     return FromStatus(status);
   }
-  static_cast<void>(lock_.Take(directory_));
-  static_cast<void>(reserve_.Take(directory_.own(), kReserveBytes));
-  static_cast<void>(names_reserve_.Take(directory_.own(), kNamesReserveBytes));
+  for (const Status& status : {lock_.Take(directory_), reserve_.Take(directory_.own(), kReserveBytes),
+                               names_reserve_.Take(directory_.own(), kNamesReserveBytes)}) {
+    if (!status.ok()) messages_.Add(drain::Severity::kWarning, status.text);
+  }
   host_ = trace::HostFacts::Probe();
   host_.cycle_mhz = host::MeasureHz() / 1e6;
   host_.cann_version = kCannVersion;

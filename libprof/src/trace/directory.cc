@@ -203,14 +203,28 @@ DirectoryLock::~DirectoryLock() {
   Release();
 }
 
-bool DirectoryLock::Take(const ProfDirectory& directory) {
+Status DirectoryLock::Take(const ProfDirectory& directory) {
   Release();
   path_ = directory.own() + "/lock";
   const drain::FdChange opening;
   fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode);
   identity_ = FdIdentity(fd_);
+  int error = fd_ < 0 ? errno : 0;
   if (fd_ >= 0) drain::GuardFd(fd_);
-  return fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0;
+  if (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) != 0) error = errno;
+  if (error == 0) return Status::Ok();
+  if (fd_ >= 0) {
+    drain::UnguardFd(fd_);
+    close(fd_);
+    if (error != EWOULDBLOCK) unlink(path_.c_str());  // else it is somebody's
+  }
+  fd_ = -1;
+  return Status::Fail(
+      ErrorKind::kIo,
+      fmt::format("{} cannot be locked ({}); npuprof repair and NPUPROF_KEEP_* of other processes do not see "
+                  "that the directory is being written",
+                  path_, std::strerror(error)),
+      error);
 }
 
 void DirectoryLock::Release() {

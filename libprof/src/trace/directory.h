@@ -60,8 +60,8 @@ class DirectoryLock {
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
 
-  /// False where the file system has no locks; the directory is written all the same.
-  bool Take(const ProfDirectory& directory);
+  /// kIo where the file system has no locks; the directory is written all the same.
+  Status Take(const ProfDirectory& directory);
   void Release();
 
  private:

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/fd_identity.h"
+#include "base/status.h"
 
 namespace npuprof::trace {
 
@@ -17,9 +18,9 @@ class SpaceReserve {
   SpaceReserve(const SpaceReserve&) = delete;
   SpaceReserve& operator=(const SpaceReserve&) = delete;
 
-  /// Takes @p bytes of the disk of @p directory. @return false if there is no room or the file system has no files
-  ///         without a name; the end of the run then has to do without
-  bool Take(const std::string& directory, size_t bytes);
+  /// Takes @p bytes of the disk of @p directory. kIo if there is no room; the end of the run then has to do without.
+  /// @p unnamed: false goes the way of file systems that have no files without a name
+  Status Take(const std::string& directory, size_t bytes, bool unnamed = true);
   /// Gives the space back, also where a forked child holds the file still. Harmless if nothing was taken.
   void Release();
 

@@ -2,34 +2,76 @@
 #include "trace/reserve.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <filesystem>
 
 #include "support.h"
+#include "trace/directory.h"
 
 namespace npuprof::trace {
 namespace {
 
 using drain::TempDir;
+namespace fs = std::filesystem;
 
-TEST(SpaceReserve, LeavesNoNameInTheDirectory) {
-  TempDir dir;
-  SpaceReserve reserve;
-  if (!reserve.Take(dir.path(), 1 << 20)) GTEST_SKIP() << "no files without a name on this file system";
-  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
-  reserve.Release();
-  reserve.Release();
-  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+// Bytes that files of this process without a name take in a directory.
+uint64_t KeptIn(const std::string& directory) {
+  uint64_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const std::string target = fs::read_symlink(entry.path(), error).string();
+    struct stat st;
+    if (target.starts_with(directory + "/") && stat(entry.path().c_str(), &st) == 0)
+      bytes += static_cast<uint64_t>(st.st_blocks) * 512;
+  }
+  return bytes;
 }
 
-TEST(SpaceReserve, RefusesMoreThanTheDiskHas) {
+TEST(SpaceReserve, TakesRoomAndLeavesNoNameInTheDirectory) {
+  for (const bool unnamed : {true, false}) {
+    TempDir dir;
+    SpaceReserve reserve, second;
+    ASSERT_TRUE(reserve.Take(dir.path(), 1 << 20, unnamed).ok());
+    ASSERT_TRUE(second.Take(dir.path(), 1 << 18, unnamed).ok());
+    EXPECT_TRUE(fs::is_empty(dir.path()));
+    EXPECT_GE(KeptIn(dir.path()), (1u << 20) + (1u << 18)) << "unnamed: " << unnamed;
+    reserve.Release();
+    reserve.Release();
+    EXPECT_LT(KeptIn(dir.path()), 1u << 20);
+    EXPECT_TRUE(fs::is_empty(dir.path()));
+  }
+}
+
+TEST(SpaceReserve, RefusesMoreThanTheDiskHasAndSaysSo) {
   TempDir dir;
   struct statvfs disk = {};
   ASSERT_EQ(statvfs(dir.path().c_str(), &disk), 0);
   SpaceReserve reserve;
-  EXPECT_FALSE(reserve.Take(dir.path(), disk.f_frsize * (disk.f_blocks + 1)));
-  EXPECT_FALSE(reserve.Take(dir.path() + "/missing", 4096));
+  EXPECT_FALSE(reserve.Take(dir.path(), disk.f_frsize * (disk.f_blocks + 1)).ok());
+  const Status status = reserve.Take(dir.path() + "/missing", 4096);
+  EXPECT_EQ(status.error, ENOENT);
+  EXPECT_EQ(status.text, "no 4 KiB could be kept free in " + dir.path() +
+                             "/missing (No such file or directory); should the disk fill up, names and the "
+                             "manifest may be incomplete");
+}
+
+TEST(DirectoryLock, ThatCannotBeTakenSaysWhatFollows) {
+  TempDir dir;
+  ProfDirectory made;
+  ASSERT_TRUE(ProfDirectory::Create(dir.path(), 1, &made).ok());
+  DirectoryLock first, second;
+  ASSERT_TRUE(first.Take(made).ok());
+  EXPECT_EQ(second.Take(made).error, EWOULDBLOCK);
+  first.Release();
+  ASSERT_TRUE(fs::create_directory(made.own() + "/lock"));
+  const Status status = second.Take(made);
+  EXPECT_EQ(status.error, EISDIR);
+  EXPECT_EQ(status.text,
+            made.own() +
+                "/lock cannot be locked (Is a directory); npuprof repair and NPUPROF_KEEP_* of other "
+                "processes do not see that the directory is being written");
 }
 
 }  // namespace
