@@ -72,6 +72,7 @@ void* Keeper::Entry(void* state) {
 void Keeper::Run(State& state) {
   const Duties& duties = state.duties;
   const Keeping& keeping = duties.keeping;
+  const AgeClock ages;
   auto begun = Clock::now(), looked = Clock::time_point{};
   std::unique_lock<std::mutex> lock(state.mutex);
   while (!state.stop) {
@@ -86,7 +87,8 @@ void Keeper::Run(State& state) {
       rotated = true;
     }
     if (keeping.removes() && (rotated || now - looked >= kKeepLook)) {
-      for (const std::string& path : RemoveOld(duties.output, duties.own(), keeping)) duties.told(path);
+      for (const std::string& path : RemoveOld(duties.output, duties.own(), keeping, ages.Now()))
+        duties.told(path);
       looked = Clock::now();
     }
     auto next = Clock::now() + std::chrono::hours(1);

@@ -78,6 +78,24 @@ std::map<std::string, Value> ReadFile(const char* path, std::vector<std::string>
   return values;
 }
 
+int64_t Seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return now.tv_sec;
+}
+
+// When a directory was written last, seconds since 1970; nothing if it is not npuprof's. A process that died before its first
+// manifest left the directory for it alone.
+std::optional<int64_t> Written(const fs::path& path) {
+  struct stat st;
+  if (stat((path / "npuprof/manifest.json").c_str(), &st) == 0) return st.st_mtime;
+  if (stat((path / "npuprof").c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return st.st_mtime;
+  return std::nullopt;
+}
+
+// Between its making and its lock a directory looks like one that nobody writes.
+constexpr int64_t kBeginning = 60;
+
 /// One directory that could go.
 struct Candidate {
   fs::path path;
@@ -142,8 +160,14 @@ Keeping ReadKeeping(std::vector<std::string>* warnings) {
   return keeping;
 }
 
-std::vector<std::string> RemoveOld(const std::string& output, const std::string& own,
-                                   const Keeping& keeping) {
+AgeClock::AgeClock() : AgeClock(Seconds(CLOCK_REALTIME), Seconds(CLOCK_BOOTTIME)) {}
+
+int64_t AgeClock::Now() const {
+  return Now(Seconds(CLOCK_REALTIME), Seconds(CLOCK_BOOTTIME));
+}
+
+std::vector<std::string> RemoveOld(const std::string& output, const std::string& own, const Keeping& keeping,
+                                   int64_t now) {
   std::vector<std::string> removed;
   const int fd = open(output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return removed;
@@ -161,18 +185,20 @@ std::vector<std::string> RemoveOld(const std::string& output, const std::string&
       fs::remove_all(it->path(), ignored);
       continue;
     }
-    struct stat st;
-    if (!name.starts_with("PROF_") || stat((it->path() / "npuprof/manifest.json").c_str(), &st) != 0)
-      continue;
+    if (!name.starts_with("PROF_")) continue;
+    const std::optional<int64_t> written = Written(it->path());
+    if (!written) continue;
     ++count;
     const uint64_t size = keeping.keep_bytes > 0 ? BlocksBelow(it->path()) : 0;
     bytes += size;
-    if (name != own && !IsWritten(it->path())) candidates.push_back({it->path(), size, st.st_mtime});
+    std::error_code ignored;
+    const bool begins =
+        now - *written < kBeginning && !fs::exists(it->path() / "npuprof/manifest.json", ignored);
+    if (name != own && !begins && !IsWritten(it->path())) candidates.push_back({it->path(), size, *written});
   }
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return std::pair(a.changed, a.path) < std::pair(b.changed, b.path);
   });
-  const int64_t now = time(nullptr);
   for (const Candidate& oldest : candidates) {
     const bool old =
         keeping.keep_seconds > 0 && now - oldest.changed > static_cast<int64_t>(keeping.keep_seconds);

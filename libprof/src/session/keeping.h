@@ -29,6 +29,23 @@ Keeping ReadKeeping(std::vector<std::string>* warnings);
 /// one named @p own and those that are being written stay, whoever writes them; so do directories of other tools. Several
 /// processes may do so at once: one of them works, the others find nothing to do. Reads and removes much: not for the
 /// drain thread, and not below the manager's lock. @return what was removed, one path each
-std::vector<std::string> RemoveOld(const std::string& output, const std::string& own, const Keeping& keeping);
+/// @p now  seconds since 1970, against which age is measured
+std::vector<std::string> RemoveOld(const std::string& output, const std::string& own, const Keeping& keeping,
+                                   int64_t now);
+
+/// Seconds since 1970 for ages. A wall clock that is set, either way, makes nothing older than it was.
+class AgeClock {
+ public:
+  AgeClock();
+  /// For readings of the two clocks in seconds: CLOCK_REALTIME and CLOCK_BOOTTIME.
+  AgeClock(int64_t wall, int64_t running) : ahead_(wall - running) {}
+  int64_t Now() const;
+  int64_t Now(int64_t wall, int64_t running) const {
+    return wall - running < ahead_ ? wall : running + ahead_;
+  }
+
+ private:
+  int64_t ahead_;  // of the wall clock, when this was made
+};
 
 }  // namespace npuprof

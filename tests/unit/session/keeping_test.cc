@@ -55,16 +55,16 @@ TEST_F(KeepingTest, CountKeepsTheNewest) {
   for (int i = 1; i <= 5; ++i) Make("PROF_" + std::to_string(i), 100 - i);
   Keeping keeping;
   keeping.keep_count = 2;
-  EXPECT_EQ(RemoveOld(root_, "PROF_5", keeping).size(), 3u);
+  EXPECT_EQ(RemoveOld(root_, "PROF_5", keeping, time(nullptr)).size(), 3u);
   EXPECT_EQ(Left(), (Names{"PROF_4", "PROF_5"}));
-  EXPECT_TRUE(RemoveOld(root_, "PROF_5", keeping).empty());
+  EXPECT_TRUE(RemoveOld(root_, "PROF_5", keeping, time(nullptr)).empty());
 }
 
 TEST_F(KeepingTest, SizeKeepsTheNewestThatFit) {
   for (int i = 1; i <= 5; ++i) Make("PROF_" + std::to_string(i), 100 - i, 200);
   Keeping keeping;
   keeping.keep_bytes = 700'000;  // three of 200 KiB and their directories
-  RemoveOld(root_, "PROF_5", keeping);
+  RemoveOld(root_, "PROF_5", keeping, time(nullptr));
   EXPECT_EQ(Left(), (Names{"PROF_3", "PROF_4", "PROF_5"}));
 }
 
@@ -73,7 +73,7 @@ TEST_F(KeepingTest, AgeRemovesWhatWasWrittenLongAgo) {
   Make("PROF_new", 10);
   Keeping keeping;
   keeping.keep_seconds = 100;
-  RemoveOld(root_, "", keeping);
+  RemoveOld(root_, "", keeping, time(nullptr));
   EXPECT_EQ(Left(), Names{"PROF_new"});
 }
 
@@ -87,9 +87,38 @@ TEST_F(KeepingTest, WhatIsWrittenOrOfOthersStaysAndLeftoversGo) {
   Keeping keeping;
   keeping.keep_count = 1;
   keeping.keep_seconds = 1;
-  RemoveOld(root_, "PROF_own", keeping);
+  RemoveOld(root_, "PROF_own", keeping, time(nullptr));
   EXPECT_EQ(Left(), (Names{"PROF_own", "PROF_written", "PROF_of_another_tool", "notes"}));
   close(lock);
+}
+
+TEST_F(KeepingTest, WhatDiedBeforeItsFirstManifestGoesOnceItIsNoBeginning) {
+  for (const char* name : {"PROF_died", "PROF_begins", "PROF_locked"})
+    fs::create_directories(root_ / name / "npuprof");
+  Make("PROF_new", 10);
+  for (const char* name : {"PROF_died", "PROF_locked"}) {
+    const timespec times[2] = {{time(nullptr) - 1000, 0}, {time(nullptr) - 1000, 0}};
+    utimensat(AT_FDCWD, (root_ / name / "npuprof").c_str(), times, 0);
+  }
+  const int lock = open((root_ / "PROF_locked/npuprof/lock").c_str(), O_CREAT | O_RDWR, 0640);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  Keeping keeping;
+  keeping.keep_count = 3;
+  RemoveOld(root_, "", keeping, time(nullptr));
+  EXPECT_EQ(Left(), (Names{"PROF_begins", "PROF_locked", "PROF_new"})) << "it counts, and is the oldest";
+  close(lock);
+}
+
+TEST_F(KeepingTest, AWallClockThatIsSetMakesNothingOlder) {
+  const AgeClock ages(1'000'000, 500);
+  EXPECT_EQ(ages.Now(1'000'060, 560), 1'000'060) << "nobody set it";
+  EXPECT_EQ(ages.Now(1'036'060, 560), 1'000'060) << "set forward by ten hours";
+  EXPECT_EQ(ages.Now(964'060, 560), 964'060) << "set back by ten hours: what is written now is of that time";
+  Make("PROF_1", 10);
+  Keeping keeping;
+  keeping.keep_seconds = 3600;
+  EXPECT_TRUE(RemoveOld(root_, "", keeping, AgeClock().Now()).empty());
+  EXPECT_EQ(RemoveOld(root_, "", keeping, time(nullptr) + 36000).size(), 1u);
 }
 
 TEST_F(KeepingTest, SeveralAtOnceRemoveEachOnce) {
@@ -98,7 +127,8 @@ TEST_F(KeepingTest, SeveralAtOnceRemoveEachOnce) {
   keeping.keep_count = 3;
   std::atomic<size_t> removed{0};
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { removed += RemoveOld(root_, "", keeping).size(); });
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] { removed += RemoveOld(root_, "", keeping, time(nullptr)).size(); });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(removed, 37u);
   EXPECT_EQ(Left(), (Names{"PROF_137", "PROF_138", "PROF_139"}));
