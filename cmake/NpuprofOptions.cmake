@@ -29,13 +29,14 @@ function(npuprof_test_program)
   set_target_properties(${T_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 endfunction()
 
-# npuprof_test(NAME name SOURCES a.cc ... LIBS x ...): a GoogleTest binary whose cases ctest runs one by one.
+# npuprof_test(NAME name SOURCES a.cc ... LIBS x ... [ALONE]): a GoogleTest binary whose cases ctest runs one by one; with
+# ALONE beside no other test.
 function(npuprof_test)
-  cmake_parse_arguments(T "" "NAME;TIMEOUT" "SOURCES;LIBS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(T "ALONE" "NAME;TIMEOUT" "SOURCES;LIBS;ENVIRONMENT" ${ARGN})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
   endif()
   npuprof_test_program(NAME ${T_NAME} SOURCES ${T_SOURCES} LIBS ${T_LIBS} GTest::gtest_main)
   gtest_discover_tests(${T_NAME} DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${T_TIMEOUT} ENVIRONMENT "${T_ENVIRONMENT}")
+    PROPERTIES TIMEOUT ${T_TIMEOUT} ENVIRONMENT "${T_ENVIRONMENT}" RUN_SERIAL ${T_ALONE})
 endfunction()

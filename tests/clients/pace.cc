@@ -2,10 +2,13 @@
 // How fast a program launches tasks without profiling and inside a profiled window, turn by turn in one process.
 //
 // usage: pace DIR ROUNDS LAUNCHES
-// Each round profiles into a directory of its own below DIR, which is removed after it. Prints one line of JSON:
-// launches per second of the best turn of each kind, and the codes that Start and Stop returned in each round.
+// Each round profiles into a directory of its own below DIR, which is removed after it. Prints one line of JSON: of the
+// best turn of each kind the CPU time of a launch and how often its thread had to wait (other threads of a busy machine
+// change neither), and the codes that Start and Stop returned in each round.
+#include <sys/resource.h>
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -24,17 +27,43 @@ void Check(int code, const char* what) {
   std::exit(1);
 }
 
-double LaunchesPerSecond(aclrtStream stream, int launches) {
-  const auto begin = std::chrono::steady_clock::now();
+struct Turn {
+  double cpu_ns = 1e18;  // of a launch
+  long waits = 1L << 62;
+
+  void Take(const Turn& other) {
+    cpu_ns = std::min(cpu_ns, other.cpu_ns);
+    waits = std::min(waits, other.waits);
+  }
+  void Print(const char* name) const {
+    std::printf("\"%s\": {\"cpu_ns\": %.1f, \"waits\": %ld}, ", name, cpu_ns, waits);
+  }
+};
+
+double CpuNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+long Waits() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+Turn Launch(aclrtStream stream, int launches) {
+  const long waits = Waits();
+  const double begin = CpuNs();
   for (int i = 0; i < launches; i++)
     Check(npusimLaunch(stream, "work", "Work", NPUSIM_OP_AI_CORE, 8, 2000, 1), "npusimLaunch");
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  const Turn turn{(CpuNs() - begin) / launches, Waits() - waits};
   Check(aclrtSynchronizeStream(stream), "aclrtSynchronizeStream");
-  return launches / took.count();
+  return turn;
 }
 
 void PrintCodes(const char* name, const std::vector<int>& codes) {
-  std::printf(", \"%s\": [", name);
+  std::printf("\"%s\": [", name);
   for (size_t i = 0; i < codes.size(); i++) std::printf("%s%d", i != 0 ? ", " : "", codes[i]);
   std::printf("]");
 }
@@ -52,10 +81,10 @@ int main(int argc, char** argv) {
   Check(aclInit(nullptr), "aclInit");
   Check(aclrtSetDevice(0), "aclrtSetDevice");
   Check(aclrtCreateStream(&stream), "aclrtCreateStream");
-  double plain = 0, profiled = 0;
+  Turn plain, profiled;
   std::vector<int> starts, stops;
   for (int round = 0; round < rounds; round++) {
-    plain = std::max(plain, LaunchesPerSecond(stream, launches));
+    plain.Take(Launch(stream, launches));
     const std::string dir = std::string(argv[1]) + "/round" + std::to_string(round);
     Check(aclprofInit(dir.c_str(), dir.size()), "aclprofInit");
     aclprofConfig* config = aclprofCreateConfig(
@@ -63,15 +92,18 @@ int main(int argc, char** argv) {
         ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS | ACL_PROF_RUNTIME_API);
     if (config == nullptr) Check(-1, "aclprofCreateConfig");
     starts.push_back(aclprofStart(config));
-    profiled = std::max(profiled, LaunchesPerSecond(stream, launches));
+    profiled.Take(Launch(stream, launches));
     stops.push_back(aclprofStop(config));
     Check(aclprofDestroyConfig(config), "aclprofDestroyConfig");
     Check(aclprofFinalize(), "aclprofFinalize");
     std::error_code ignored;
     std::filesystem::remove_all(dir, ignored);
   }
-  std::printf("{\"plain\": %.0f, \"profiled\": %.0f", plain, profiled);
+  std::printf("{");
+  plain.Print("plain");
+  profiled.Print("profiled");
   PrintCodes("starts", starts);
+  std::printf(", ");
   PrintCodes("stops", stops);
   std::printf("}\n");
   Check(aclrtDestroyStream(stream), "aclrtDestroyStream");

@@ -182,7 +182,7 @@ TEST_P(Window, OnTheSecondDeviceIsThatDevicesOwn) {
 TEST_P(Window, TasksThatRanBeforeAreCountedAndNotRecorded) {
   Work work;
   Since since;
-  work.LaunchLong(Backend::Get().is_kernel() ? 1000 : 100);
+  work.LaunchLong(1000);
   ASSERT_TRUE(since.WaitStarted(1));
   Profiler profiler;
   const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path()));
@@ -206,7 +206,7 @@ TEST_P(Window, StopWaitsForItsTasksAndTakesNoNewOnes) {
   Profiler profiler;
   const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path()));
   profiler.Start();
-  const uint64_t length = Backend::Get().is_kernel() ? 500 : 50;
+  const uint64_t length = 500;
   work.LaunchLong(length);
   work.LaunchLong(length);  // starts after STOP
   ASSERT_TRUE(since.WaitStarted(1));
@@ -230,7 +230,7 @@ TEST_P(Window, StopTimesOutAndSaysHowManyTasksRun) {
   Profiler profiler;
   const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path()));
   profiler.Start();
-  work.LaunchLong(Backend::Get().is_kernel() ? 1500 : 300);
+  work.LaunchLong(1500);
   ASSERT_TRUE(since.WaitStarted(1));
   const npuprof_control stop = profiler.Stop(5 * kMs);
   EXPECT_EQ(since.Now().tasksEnded, 0u);

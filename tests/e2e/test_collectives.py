@@ -62,7 +62,7 @@ class Collectives(ClientTest):
     def test_all_ranks_wait_for_the_late_one(self):
         for ranks, late in ((2, 1), (3, 0), (4, 2)):
             with self.subTest(ranks=ranks, late=late):
-                delay = 40
+                delay = 1000  # longer than a busy machine keeps a rank's thread from launching
                 profile, counts = self.collective(f"r{ranks}", ranks, late, delay)
                 tasks = Communication(profile.path).tasks
                 self.assertEqual(counts["host"]["hccl_info"], len(tasks))

@@ -112,7 +112,7 @@ class Server(ClientTest):
             started = sum(d["tasks"]["started"] for d in profile.manifest["devices"])
             self.assertEqual(started, sum(d["tasks"] for d in exported["devices"]))
             self.assertEqual({"0", "1"}, {r["Device_id"] for r in table})
-            # Of what was launched before Start and began after it the host has told nothing: no operator, no row.
+            # A thread that Start overtakes in the middle of a launch has found reporting off: no operator, no row.
             self.assertGreaterEqual(started, len(table))
             self.assertLessEqual(started, len(table) + 3 * threads)
             texts = collections.Counter()

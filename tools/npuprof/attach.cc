@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -78,6 +79,15 @@ int OpenDoor(int pid) {
   ExplainAbsence(pid, proc);
 }
 
+// The id of a process as it sees it itself, which a container makes another one.
+int OwnId(int pid) {
+  std::istringstream status(ReadAll(fmt::format("/proc/{}/status", pid)));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("NSpid:")) return std::atoi(line.c_str() + line.rfind('\t') + 1);
+  }
+  return pid;
+}
+
 }  // namespace
 
 class Target::Block {
@@ -91,6 +101,10 @@ class Target::Block {
         std::memcmp(block().magic, DoorBlock::kMagic, sizeof DoorBlock::kMagic) != 0) {
       Release();
       Refuse(pid, "its library is of another version than this command");
+    }
+    if (block().owner != OwnId(pid)) {
+      Release();
+      Refuse(pid, "it was forked a moment ago and has not used a runtime yet");
     }
   }
   ~Block() { Release(); }

@@ -79,6 +79,7 @@ std::string Door::Open(const Duties& duties, bool visible) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (error != 0) return std::strerror(error);  // the block stays; without its magic nobody writes there
+  block->owner = getpid();
   std::memcpy(block->magic, DoorBlock::kMagic, sizeof block->magic);
   return "";
 }

@@ -27,6 +27,8 @@ struct DoorBlock {
   std::atomic<uint32_t> asked;     ///< number of the last request
   std::atomic<uint32_t> taken;     ///< number of the last one taken or withdrawn: `asked`, or one less
   std::atomic<uint32_t> answered;  ///< number of the last one answered or withdrawn; woken
+  int32_t owner;  ///< process id, as the process sees it: a child just forked still has the descriptor
+  uint32_t reserved[3];
   char request[kMostRequest];
   char answer[kMostAnswer];
 
@@ -37,6 +39,6 @@ struct DoorBlock {
   }
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(std::atomic<uint32_t>) == 4);
-static_assert(offsetof(DoorBlock, request) == 48);
+static_assert(offsetof(DoorBlock, request) == 64);
 
 }  // namespace npuprof

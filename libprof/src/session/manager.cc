@@ -362,6 +362,7 @@ void Manager::StartKeeper(const std::string& output) {
 void Manager::Rotate(unsigned round) {
   std::lock_guard<ControlLock> lock(control_);
   if (!session_ || exiting_ || round != keeper_round_) return;
+  session_->StopDevices();
   TellComponents([this] { return components_.Stop(); });
   if (const Result result = session_->Stop(); !result.ok()) LogError(result.text);
   const Before before{session_->name(), session_->end_ns()};
@@ -380,6 +381,7 @@ Result Manager::StopSession(bool at_exit) {
   keeper_.Stop();
   DiscardWarmed();
   if (!session_) return Result::Ok();
+  session_->StopDevices();
   // While the process exits, components may be half gone; they learn nothing then.
   if (!at_exit) TellComponents([this] { return components_.Stop(); });
   Result result = session_->Stop();

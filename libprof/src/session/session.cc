@@ -362,13 +362,17 @@ void Session::NameUnseenDevices() {
   }
 }
 
-Result Session::Stop() {
-  const uint64_t begin = host::MonotonicRawNs();
+void Session::StopDevices() {
+  if (stop_begin_ns_ == 0) stop_begin_ns_ = host::MonotonicRawNs();
   const auto deadline = std::chrono::steady_clock::now() + kTaskPatience;
   for (const auto& collector : collectors_) {
     collector->Stop(
         std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), milliseconds(1)));
   }
+}
+
+Result Session::Stop() {
+  StopDevices();  // those opened meanwhile
   if (wanted_.data_types & ACL_PROF_MSPROFTX) {
     for (const std::string& note : mstx::Notes()) messages_.Add(drain::Severity::kInfo, note);
     for (const std::string& note : stamps::Notes()) messages_.Add(drain::Severity::kInfo, note);
@@ -414,7 +418,7 @@ Result Session::Stop() {
         static_cast<uint64_t>(static_cast<double>(collection_->cost().bytes_written) * 1e9 /
                               static_cast<double>(end_monotonic_raw_ns_ - begin_.monotonic_raw_ns));
   }
-  stop_ns_ = host::MonotonicRawNs() - begin;
+  stop_ns_ = host::MonotonicRawNs() - stop_begin_ns_;
   check(trace::WriteManifest(directory_, Describe(), true));
   lock_.Release();
   return result;

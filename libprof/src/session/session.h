@@ -68,6 +68,9 @@ class Session {
   void Settle();
   void DeviceClosed(uint32_t id);
 
+  /// Ends the windows of the devices. Before the components are stopped: what is launched while they are told would
+  /// otherwise be a task of which no host record gives the name.
+  void StopDevices();
   /// Stops devices and host, completes the directory. The components have been stopped before.
   Result Stop();
 
@@ -132,7 +135,7 @@ class Session {
   trace::Instant begin_;
   uint64_t end_monotonic_raw_ns_ = 0;
   uint64_t start_ns_ = 0;
-  uint64_t stop_ns_ = 0;
+  uint64_t stop_begin_ns_ = 0, stop_ns_ = 0;
   std::string continues_;  // the directory before this one
   uint64_t gap_ns_ = 0;    // since its end
   bool complete_ = false;

@@ -58,6 +58,23 @@ TEST_F(DeviceSession, EveryTaskOfTheWindowIsInTheDirectory) {
   EXPECT_EQ(aclprofDestroyConfig(config), 0);
 }
 
+TEST_F(DeviceSession, WhatIsLaunchedWhileComponentsAreToldToStopIsNoTaskOfTheWindow) {
+  // As other threads of a server do. The host tells of it no more, so it would be a task without a name.
+  ASSERT_EQ(MsprofRegisterCallback(MSPROF_MODULE_HCCL,
+                                   [](uint32_t, void* data, uint32_t) {
+                                     const auto type = static_cast<MsprofCommandHandle*>(data)->type;
+                                     if (type == PROF_COMMANDHANDLE_TYPE_STOP) Run(0, 7);
+                                     return 0;
+                                   }),
+            0);
+  aclprofConfig* config = Config({0}, kTypes);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  Run(0, 30);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  EXPECT_EQ(Manifest(ProfDirectories().at(0))["devices"][0]["tasks"]["started"], 30);
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
 TEST_F(DeviceSession, AWarmUpTakesNoTaskFromBeforeStartAndMissesNoneAfterIt) {
   aclprofConfig* config = Config({0}, kTypes);
   for (unsigned window = 0; window < 5; ++window) {

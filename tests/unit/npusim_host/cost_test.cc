@@ -39,9 +39,9 @@ TEST(Cost, FullSamplingAndTenThousandTasksTakeAQuarterOfACpuAtMost) {
   const std::vector<uint16_t> events = {0x416, 0x417, 0x9, 0x302, 0xc, 0x303, 0x54, 0x55};
   for (Profiler& profiler : profilers) {
     for (uint16_t core = 0; core < 24; ++core)
-      ASSERT_GT(profiler.Add(SampleRing(NPUPROF_CORE_CUBE, core, kMs, 4096, events)), 0);
+      ASSERT_GT(profiler.Add(SampleRing(NPUPROF_CORE_CUBE, core, kMs, 16384, events)), 0);
     for (uint16_t core = 0; core < 48; ++core)
-      ASSERT_GT(profiler.Add(SampleRing(NPUPROF_CORE_VECTOR, core, kMs, 4096, events)), 0);
+      ASSERT_GT(profiler.Add(SampleRing(NPUPROF_CORE_VECTOR, core, kMs, 16384, events)), 0);
     ASSERT_GT(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 1u << 17)), 0);
     ASSERT_GT(profiler.Add(PmuRing(1u << 16)), 0);
     profiler.Start();

@@ -124,9 +124,12 @@ TEST(Faults, WithoutFaultTheSameRunLosesNothing) {
   EXPECT_EQ(profiler.Control(log).lost_records, 0u);
 }
 
+// From START; a busy machine has submitted its tasks and seen them begin by then, and no task ends by itself before it.
+constexpr uint64_t kFaultMs = 1000, kEndless = 1800 * 5'000'000ull;
+
 TEST(Faults, ResetStartsANewEpochAndGoesOn) {
   Settings settings;
-  settings.faults.reset_at_ms = 30;
+  settings.faults.reset_at_ms = kFaultMs;
   ScopedHost host{settings};
   Profiler profiler;
   const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 4096));
@@ -134,7 +137,7 @@ TEST(Faults, ResetStartsANewEpochAndGoesOn) {
   profiler.Start();
   npusim::TaskCounter done;
   ASSERT_EQ(host->Submit(0, CubeTask(2, 9, 1800), &done), 0);
-  ASSERT_EQ(host->Submit(0, CubeTask(1, 1, 1800 * 5'000'000ull), &done), 0);  // five seconds: never ends
+  ASSERT_EQ(host->Submit(0, CubeTask(1, 1, kEndless), &done), 0);
   ASSERT_TRUE(done.WaitFor(2, 20 * kSecond));
   EXPECT_EQ(done.failed(), 1u);
   RunTasks(*host, 10);
@@ -161,13 +164,13 @@ TEST(Faults, ResetStartsANewEpochAndGoesOn) {
 
 TEST(Faults, ResetWhileStopWaits) {
   Settings settings;
-  settings.faults.reset_at_ms = 50;
+  settings.faults.reset_at_ms = kFaultMs;
   ScopedHost host{settings};
   Profiler profiler;
   profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64));
   profiler.Start();
   npusim::TaskCounter done;
-  ASSERT_EQ(host->Submit(0, CubeTask(1, 1, 1800 * 5'000'000ull), &done), 0);
+  ASSERT_EQ(host->Submit(0, CubeTask(1, 1, kEndless), &done), 0);
   while (Totals(*host).started == 0) std::this_thread::yield();
   EXPECT_EQ(profiler.Stop().straddling, 1u);
   ASSERT_TRUE(done.WaitFor(1, 20 * kSecond));
@@ -176,7 +179,7 @@ TEST(Faults, ResetWhileStopWaits) {
 
 TEST(Faults, SurpriseRemoval) {
   Settings settings;
-  settings.faults.surprise_remove_at_ms = 30;
+  settings.faults.surprise_remove_at_ms = kFaultMs;
   ScopedHost host{settings};
   Profiler profiler;
   const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64));
@@ -184,7 +187,7 @@ TEST(Faults, SurpriseRemoval) {
   profiler.ClearWakeups();
   npusim::TaskCounter done;
   ASSERT_EQ(host->Submit(0, CubeTask(1, 1), &done), 0);
-  ASSERT_EQ(host->Submit(0, CubeTask(1, 2, 1800 * 5'000'000ull), &done), 0);
+  ASSERT_EQ(host->Submit(0, CubeTask(1, 2, kEndless), &done), 0);
   ASSERT_TRUE(done.WaitFor(2, 20 * kSecond));
   EXPECT_EQ(done.failed(), 1u);
   ASSERT_TRUE(profiler.WaitReadable(10000));
@@ -206,12 +209,12 @@ TEST(Faults, SurpriseRemoval) {
 
 TEST(Faults, RemovalWhileStopWaits) {
   Settings settings;
-  settings.faults.surprise_remove_at_ms = 30;
+  settings.faults.surprise_remove_at_ms = kFaultMs;
   ScopedHost host{settings};
   Profiler profiler;
   profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64));
   profiler.Start();
-  ASSERT_EQ(host->Submit(0, CubeTask(1, 1, 1800 * 5'000'000ull), nullptr), 0);
+  ASSERT_EQ(host->Submit(0, CubeTask(1, 1, kEndless), nullptr), 0);
   while (Totals(*host).started == 0) std::this_thread::yield();
   npuprof_control control{};
   control.flags = NPUPROF_STOP_WAIT;

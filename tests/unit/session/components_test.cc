@@ -110,12 +110,15 @@ TEST_F(ComponentsTest, ALateComponentIsToldWhatItMissed) {
 }
 
 std::atomic<int> g_slow_told{0};
-std::atomic<bool> g_slow_wrong{false};
+std::atomic<bool> g_slow_wrong{false}, g_slow_begun{false};
 // Takes its time with INIT; whatever comes in between would come too early.
 int32_t Slow(uint32_t, void* data, uint32_t) {
   const uint32_t type = static_cast<const MsprofCommandHandle*>(data)->type;
   if (g_slow_told != static_cast<int>(type)) g_slow_wrong = true;
-  if (type == PROF_COMMANDHANDLE_TYPE_INIT) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  if (type == PROF_COMMANDHANDLE_TYPE_INIT) {
+    g_slow_begun = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
   if (g_slow_told++ != static_cast<int>(type)) g_slow_wrong = true;
   return 0;
 }
@@ -123,7 +126,7 @@ int32_t Slow(uint32_t, void* data, uint32_t) {
 TEST_F(ComponentsTest, AStartWhileAComponentRegistersComesAfterItsInit) {
   EXPECT_TRUE(components_.Init().empty());
   std::thread registering([&] { EXPECT_EQ(components_.Register(45, Slow), 0); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (!g_slow_begun) std::this_thread::yield();
   EXPECT_TRUE(components_.Start(command_).empty());
   EXPECT_TRUE(components_.Stop().empty());
   EXPECT_TRUE(components_.Finalize().empty());
