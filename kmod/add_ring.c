@@ -180,9 +180,11 @@ static struct npuprof_ring *npuprof_create_unlocked(struct npuprof_session *sess
 
 /**
  * npuprof_session_add_ring() - NPUPROF_IOC_ADD_RING
- * @session: session; its @setup and npuprof_device.mutex are held, the latter not all the time
+ * @session: session
  * @add: request, completed on success
  *
+ * Context: Process context, may sleep. npuprof_session.setup and npuprof_device.mutex are held,
+ * the latter not all the time.
  * Return: 0 or an errno of the request.
  */
 int npuprof_session_add_ring(struct npuprof_session *session, struct npuprof_add_ring *add)

@@ -168,6 +168,8 @@ DEFINE_SHOW_ATTRIBUTE(claims);
 
 /**
  * npuprof_debugfs_init() - make the module's directory
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_debugfs_init(void)
 {
@@ -176,6 +178,8 @@ void npuprof_debugfs_init(void)
 
 /**
  * npuprof_debugfs_exit() - undo npuprof_debugfs_init()
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_debugfs_exit(void)
 {
@@ -185,6 +189,8 @@ void npuprof_debugfs_exit(void)
 /**
  * npuprof_debugfs_add() - show a device
  * @npu: device
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_debugfs_add(struct npuprof_device *npu)
 {
@@ -199,7 +205,9 @@ void npuprof_debugfs_add(struct npuprof_device *npu)
 
 /**
  * npuprof_debugfs_del() - undo npuprof_debugfs_add(), and wait for whoever is reading
- * @npu: device; npuprof_device.mutex is not held
+ * @npu: device
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex must not be held.
  */
 void npuprof_debugfs_del(struct npuprof_device *npu)
 {

@@ -52,12 +52,15 @@ static void npuprof_device_release(struct device *dev)
 /**
  * npuprof_devices_wait_released() - wait until no code of the module is needed for a device
  *
- * The driver core may put off the last step of a device, and that step is npuprof_device_release().
- *
- * Context: after the drivers are unregistered, before the module's code goes.
+ * Context: Process context, may sleep. After the drivers are unregistered, before the module's code
+ * goes.
  */
 void npuprof_devices_wait_released(void)
 {
+	/*
+	 * The driver core may put off the last step of a device, and that step is
+	 * npuprof_device_release().
+	 */
 	wait_event(npuprof_devices_wait, !atomic_read(&npuprof_devices));
 	/* Whoever counted down to zero may still be on the way out of that function. */
 	synchronize_rcu_tasks();
@@ -82,6 +85,7 @@ static void npuprof_gone_work(struct work_struct *work)
 /**
  * npuprof_device_count() - how many devices there are
  *
+ * Context: Any context.
  * Return: their number; one that is gone counts for as long as somebody has rings of it.
  */
 unsigned int npuprof_device_count(void)
@@ -95,6 +99,7 @@ unsigned int npuprof_device_count(void)
  * @parent: the hardware
  * @ops: operations of its driver
  *
+ * Context: Process context, may sleep.
  * Return: 0, or a negative errno, and then the driver still owns the memory. After success the
  * structure is freed through @ops->release by npuprof_device_put().
  */
@@ -128,6 +133,7 @@ int npuprof_device_init(struct npuprof_device *npu, struct device *parent,
  * npuprof_device_add() - let users open the device
  * @npu: initialised, with @caps filled in as far as the device decides
  *
+ * Context: Process context, may sleep.
  * Return: 0 or a negative errno.
  */
 int npuprof_device_add(struct npuprof_device *npu)
@@ -172,6 +178,8 @@ int npuprof_device_add(struct npuprof_device *npu)
  *
  * Afterwards no operation of the driver is called any more. Open files stay valid, without a
  * device.
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_device_del(struct npuprof_device *npu)
 {
@@ -191,12 +199,17 @@ void npuprof_device_del(struct npuprof_device *npu)
 /**
  * npuprof_device_put() - the driver lets go of the structure
  * @npu: initialised, and not added or deleted again
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_device_put(struct npuprof_device *npu)
 {
 	/* A device that went missing before it was added. */
 	cancel_delayed_work_sync(&npu->gone_work);
-	/* One that was never added has a number all the same; others may hold the structure for long. */
+	/*
+	 * One that was never added has a number all the same; others may hold the structure for
+	 * long.
+	 */
 	npuprof_free_id(npu);
 	put_device(&npu->dev);
 }
@@ -220,7 +233,7 @@ void npuprof_device_lost(struct npuprof_device *npu)
  * npuprof_device_found() - if the device was found missing, it may be back soon
  * @npu: device
  *
- * Context: process context, may sleep.
+ * Context: Process context, may sleep.
  * Return: false if it is too late: leave was taken of it.
  */
 bool npuprof_device_found(struct npuprof_device *npu)
@@ -240,6 +253,8 @@ bool npuprof_device_found(struct npuprof_device *npu)
  * @npu: device
  *
  * What it holds is published, and it is left alone until npuprof_device_resume().
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_device_pause(struct npuprof_device *npu)
 {
@@ -254,6 +269,8 @@ void npuprof_device_pause(struct npuprof_device *npu)
  * @npu: device
  *
  * Running sessions go on in a new epoch.
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_device_resume(struct npuprof_device *npu)
 {

@@ -64,7 +64,8 @@ static bool npuprof_owner_holds(const struct npuprof_session *session, const str
 	if (leader) {
 		for_each_thread(leader, thread) {
 			task_lock(thread);
-			found = thread->files && iterate_fd(thread->files, 0, npuprof_is_file, file);
+			found = thread->files &&
+				iterate_fd(thread->files, 0, npuprof_is_file, file);
 			task_unlock(thread);
 			if (found)
 				break;

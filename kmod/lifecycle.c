@@ -73,6 +73,8 @@ static void npuprof_finish(struct npuprof_session *session, enum npuprof_session
  * npuprof_session_release() - give back all hardware; the process that opened the file is done
  * with it
  * @session: session; its rings stay, and whoever still holds the file can look at them
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex must not be held.
  */
 void npuprof_session_release(struct npuprof_session *session)
 {
@@ -108,6 +110,8 @@ void npuprof_session_release(struct npuprof_session *session)
  * npuprof_end_epoch() - tell the reader that the device took something along
  * @session: session for which nothing comes any more
  * @cause: why it was away
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_end_epoch(struct npuprof_session *session, enum npuprof_loss_cause cause)
 {
@@ -128,8 +132,10 @@ static void npuprof_end_of_device(struct npuprof_session *session)
 
 /**
  * npuprof_sessions_remove() - the device goes, or is found to have gone
- * @npu: device; npuprof_device.mutex is held
+ * @npu: device
  * @present: it still answers
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_sessions_remove(struct npuprof_device *npu, bool present)
 {
@@ -161,9 +167,11 @@ void npuprof_sessions_remove(struct npuprof_device *npu, bool present)
 
 /**
  * npuprof_sessions_pause() - the device is about to lose its state
- * @npu: device; npuprof_device.mutex is held
+ * @npu: device
  *
  * Saves what can be saved.
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_sessions_pause(struct npuprof_device *npu)
 {
@@ -262,7 +270,9 @@ static void npuprof_give_up(struct npuprof_session *session, int err)
 
 /**
  * npuprof_sessions_resume() - the device is back, without any state
- * @npu: device; npuprof_device.mutex is held
+ * @npu: device
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_sessions_resume(struct npuprof_device *npu)
 {

@@ -17,6 +17,8 @@
 /**
  * npuprof_pages_free() - give pages back
  * @pages: pages, or a zeroed structure; user mappings of them keep those that they show
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_pages_free(struct npuprof_pages *pages)
 {
@@ -36,7 +38,7 @@ void npuprof_pages_free(struct npuprof_pages *pages)
  * @pages: filled
  * @bytes: at least so many, not 0
  *
- * Context: process context, may sleep.
+ * Context: Process context, may sleep.
  * Return: 0, -ENOMEM, or -EINTR if the caller was killed meanwhile.
  */
 int npuprof_pages_alloc(struct npuprof_pages *pages, u64 bytes)
@@ -75,6 +77,7 @@ fail:
  * @address: where the next page goes; moved on
  * @pages: as many of them are mapped as the mapping has room for
  *
+ * Context: Process context, may sleep. mmap_lock is held for writing.
  * Return: 0 or a negative errno.
  */
 int npuprof_pages_insert(struct vm_area_struct *vma, unsigned long *address,
@@ -90,13 +93,17 @@ int npuprof_pages_insert(struct vm_area_struct *vma, unsigned long *address,
 	err = vm_insert_pages(vma, *address, pages->pages, &left);
 	if (!err)
 		*address += count << PAGE_SHIFT;
-	/* The addresses are right; what it calls a fault is a table of pages that it got no memory for. */
+	/*
+	 * The addresses are right; what it calls a fault is a table of pages that it got no
+	 * memory for.
+	 */
 	return err == -EFAULT ? -ENOMEM : err;
 }
 
 /**
  * npuprof_memory_limit() - how much a process that opens a session may lock anyway
  *
+ * Context: Process context.
  * Return: RLIMIT_MEMLOCK in pages.
  */
 unsigned long npuprof_memory_limit(void)
@@ -115,6 +122,7 @@ unsigned long npuprof_memory_limit(void)
  * they were opened with CAP_IPC_LOCK as much as there is. Whoever profiles several devices needs
  * rings for each.
  *
+ * Context: Process context.
  * Return: 0 or -ENOMEM.
  */
 int npuprof_memory_charge(struct user_struct *user, const struct file *file, unsigned long limit,
@@ -133,6 +141,8 @@ int npuprof_memory_charge(struct user_struct *user, const struct file *file, uns
  * npuprof_memory_uncharge() - take back npuprof_memory_charge()
  * @user: the same user
  * @pages: the same number
+ *
+ * Context: Any context.
  */
 void npuprof_memory_uncharge(struct user_struct *user, unsigned long pages)
 {

@@ -59,6 +59,7 @@ static struct npuprof_perf_pmu *npuprof_pmu_of(struct pmu *pmu)
  * npuprof_perf_device() - the device behind a PMU in sysfs
  * @dev: device that perf made for the PMU
  *
+ * Context: Process context, while a device that comes or goes makes sysfs files.
  * Return: the device while files of events are made; NULL if the PMU is parked.
  */
 struct npuprof_device *npuprof_perf_device(struct device *dev)
@@ -191,7 +192,10 @@ static int npuprof_event_init(struct perf_event *event)
 
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
-	/* The NPU knows nothing of the host's tasks, and interrupts for nobody's program counter. */
+	/*
+	 * The NPU knows nothing of the host's tasks, and interrupts for nobody's program
+	 * counter.
+	 */
 	if (is_sampling_event(event) || event->attach_state & PERF_ATTACH_TASK)
 		return -EOPNOTSUPP;
 	if (has_branch_stack(event) || event->cpu < 0)
@@ -307,6 +311,8 @@ no_pmu:
 /**
  * npuprof_perf_setup() - make what can be stopped and removed at any time from now on
  * @npu: device that is being initialised
+ *
+ * Context: Process context.
  */
 void npuprof_perf_setup(struct npuprof_device *npu)
 {
@@ -319,6 +325,7 @@ void npuprof_perf_setup(struct npuprof_device *npu)
  * npuprof_perf_prepare() - get what counting needs
  * @npu: device whose number of cores is known
  *
+ * Context: Process context, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int npuprof_perf_prepare(struct npuprof_device *npu)
@@ -339,6 +346,8 @@ static int npuprof_pmu_adopt(struct npuprof_perf_pmu *mine, struct npuprof_devic
  * @npu: device
  *
  * Without perf the device is still good for sessions, so a failure is only told.
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_perf_attach(struct npuprof_device *npu)
 {
@@ -363,7 +372,9 @@ void npuprof_perf_attach(struct npuprof_device *npu)
 
 /**
  * npuprof_perf_detach() - no new events for a device
- * @npu: device; npuprof_device.mutex is not held
+ * @npu: device
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex must not be held.
  */
 void npuprof_perf_detach(struct npuprof_device *npu)
 {
@@ -380,7 +391,9 @@ void npuprof_perf_detach(struct npuprof_device *npu)
 
 /**
  * npuprof_perf_remove() - the device is gone
- * @npu: device, with @gone set; npuprof_device.mutex is held
+ * @npu: device, with @gone set
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_perf_remove(struct npuprof_device *npu)
 {
@@ -398,6 +411,7 @@ void npuprof_perf_remove(struct npuprof_device *npu)
 /**
  * npuprof_perf_init() - get ready for devices
  *
+ * Context: Process context, may sleep.
  * Return: 0 or a negative errno.
  */
 int npuprof_perf_init(void)
@@ -414,6 +428,8 @@ int npuprof_perf_init(void)
 
 /**
  * npuprof_perf_exit() - take all PMUs away; no event is left, or the module would not go
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_perf_exit(void)
 {

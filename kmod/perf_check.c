@@ -99,6 +99,7 @@ out:
  * @npu: device
  * @event: event, with pmu_private set
  *
+ * Context: Process context, may sleep.
  * Return: 0, -EINVAL or -ENOMEM.
  */
 int npuprof_perf_check(struct npuprof_device *npu, const struct perf_event *event)

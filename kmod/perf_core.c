@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters of cores for perf: one core at a time, which is how long npuprof_device.lock is held. What
- * an event covers is the business of perf_count.c.
+ * Counters of cores for perf: one core at a time, which is how long npuprof_device.lock is held.
+ * What an event covers is the business of perf_count.c.
  */
 #include <linux/ktime.h>
 
@@ -93,10 +93,12 @@ static void npuprof_switch_off(struct npuprof_device *npu, unsigned int core)
 
 /**
  * npuprof_core_take() - an event covers a core; no register is touched yet
- * @npu: device; npuprof_device.lock is held
+ * @npu: device
  * @core: core
  * @counter: counter for the event, or NPUPROF_CYCLES
  * @number: what it shall count
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_core_take(struct npuprof_device *npu, unsigned int core, unsigned int counter,
 		       u16 number)
@@ -122,9 +124,11 @@ void npuprof_core_take(struct npuprof_device *npu, unsigned int core, unsigned i
 
 /**
  * npuprof_core_start() - let a counter of a core count
- * @npu: device; npuprof_device.lock is held
+ * @npu: device
  * @core: core that an event covers
  * @counter: its counter
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_core_start(struct npuprof_device *npu, unsigned int core, unsigned int counter)
 {
@@ -143,9 +147,11 @@ void npuprof_core_start(struct npuprof_device *npu, unsigned int core, unsigned 
 
 /**
  * npuprof_core_read() - bring the total of a counter up to date
- * @npu: device; npuprof_device.lock is held
+ * @npu: device
  * @core: core that an event covers
  * @counter: its counter
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_core_read(struct npuprof_device *npu, unsigned int core, unsigned int counter)
 {
@@ -154,9 +160,11 @@ void npuprof_core_read(struct npuprof_device *npu, unsigned int core, unsigned i
 
 /**
  * npuprof_core_stop() - bring the total of a counter up to date and let it rest
- * @npu: device; npuprof_device.lock is held
+ * @npu: device
  * @core: core that an event covers
  * @counter: its counter
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_core_stop(struct npuprof_device *npu, unsigned int core, unsigned int counter)
 {
@@ -172,9 +180,11 @@ void npuprof_core_stop(struct npuprof_device *npu, unsigned int core, unsigned i
 
 /**
  * npuprof_core_give() - an event does not cover a core any more
- * @npu: device; npuprof_device.lock is held
+ * @npu: device
  * @core: core
  * @counter: counter that the event had, stopped
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_core_give(struct npuprof_device *npu, unsigned int core, unsigned int counter)
 {
@@ -191,7 +201,9 @@ void npuprof_core_give(struct npuprof_device *npu, unsigned int core, unsigned i
 
 /**
  * npuprof_perf_cores_off() - read and release all cores before the device loses its state
- * @npu: device with npuprof_perf.off set; npuprof_device.mutex is held
+ * @npu: device with npuprof_perf.off set
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_perf_cores_off(struct npuprof_device *npu)
 {
@@ -213,7 +225,9 @@ void npuprof_perf_cores_off(struct npuprof_device *npu)
 
 /**
  * npuprof_perf_cores_on() - undo npuprof_perf_cores_off() on a device that knows nothing
- * @npu: device; npuprof_device.mutex is held
+ * @npu: device
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_perf_cores_on(struct npuprof_device *npu)
 {
@@ -232,9 +246,10 @@ void npuprof_perf_cores_on(struct npuprof_device *npu)
 
 /**
  * npuprof_perf_holds() - whether perf has what a ring would need
- * @npu: device; npuprof_device.lock is held
+ * @npu: device
  * @add: checked request
  *
+ * Context: Any context. npuprof_device.lock is held.
  * Return: true if the ring cannot be.
  */
 bool npuprof_perf_holds(const struct npuprof_device *npu, const struct npuprof_add_ring *add)
@@ -251,9 +266,10 @@ bool npuprof_perf_holds(const struct npuprof_device *npu, const struct npuprof_a
 
 /**
  * npuprof_perf_overflow() - a counter of a core passed its range
- * @npu: device; npuprof_device.lock is held
+ * @npu: device
  * @core: core
  *
+ * Context: Any context. npuprof_device.lock is held.
  * Return: true if it was perf's and has been read.
  */
 bool npuprof_perf_overflow(struct npuprof_device *npu, unsigned int core)
@@ -273,6 +289,7 @@ bool npuprof_perf_overflow(struct npuprof_device *npu, unsigned int core)
  * npuprof_perf_timer() - function of npuprof_perf.timer
  * @timer: timer
  *
+ * Context: Hard interrupt.
  * Return: HRTIMER_NORESTART; it starts the timer itself.
  */
 enum hrtimer_restart npuprof_perf_timer(struct hrtimer *timer)

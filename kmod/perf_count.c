@@ -118,6 +118,8 @@ static void npuprof_unit_update(struct npuprof_device *npu, struct perf_event *e
  * npuprof_perf_start() - struct pmu.start
  * @event: event that was added
  * @flags: PERF_EF_*
+ *
+ * Context: Interrupts are off, and raw locks of perf are held.
  */
 void npuprof_perf_start(struct perf_event *event, int flags)
 {
@@ -142,6 +144,8 @@ void npuprof_perf_start(struct perf_event *event, int flags)
  * npuprof_perf_stop() - struct pmu.stop
  * @event: event that was added
  * @flags: PERF_EF_*
+ *
+ * Context: Interrupts are off, and raw locks of perf are held.
  */
 void npuprof_perf_stop(struct perf_event *event, int flags)
 {
@@ -167,6 +171,7 @@ void npuprof_perf_stop(struct perf_event *event, int flags)
  * @event: event
  * @flags: PERF_EF_*
  *
+ * Context: Interrupts are off, and raw locks of perf are held.
  * Return: 0, or -EAGAIN if somebody else has what it needs now. An event whose device is gone gets
  * nothing and counts nothing, because one that failed for good would hold up those behind it.
  */
@@ -194,6 +199,8 @@ int npuprof_perf_add(struct perf_event *event, int flags)
  * npuprof_perf_del() - struct pmu.del
  * @event: event that was added
  * @flags: PERF_EF_*
+ *
+ * Context: Interrupts are off, and raw locks of perf are held.
  */
 void npuprof_perf_del(struct perf_event *event, int flags)
 {
@@ -216,6 +223,8 @@ void npuprof_perf_del(struct perf_event *event, int flags)
 /**
  * npuprof_perf_read() - struct pmu.read
  * @event: event that counts
+ *
+ * Context: Interrupts are off, and raw locks of perf are held.
  */
 void npuprof_perf_read(struct perf_event *event)
 {
@@ -259,7 +268,9 @@ static void npuprof_each_unit_event(struct npuprof_device *npu,
 
 /**
  * npuprof_perf_pause() - the device is about to lose its state, or to go
- * @npu: device, still there; npuprof_device.mutex is held
+ * @npu: device, still there
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_perf_pause(struct npuprof_device *npu)
 {
@@ -279,7 +290,9 @@ void npuprof_perf_pause(struct npuprof_device *npu)
 
 /**
  * npuprof_perf_resume() - the device is back and knows nothing
- * @npu: device; npuprof_device.mutex is held
+ * @npu: device
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_perf_resume(struct npuprof_device *npu)
 {

@@ -191,6 +191,8 @@ const struct attribute_group npuprof_perf_events = {
 
 /**
  * npuprof_perf_events_init() - make the files' list; before the first PMU
+ *
+ * Context: Process context.
  */
 void npuprof_perf_events_init(void)
 {

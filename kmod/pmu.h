@@ -47,19 +47,20 @@ struct npc_core_reading;
  *	record, at its end or never. mutex
  * @disarm: let go of registers, interrupts and DMA; nothing of @session happens in the device
  *	afterwards. Also called when the device is gone, for memory and timers. mutex
- * @poll: look at rings that the device writes, from the one behind npuprof_session.poll_next on, until
- *	all have had their turn (then poll_next is 0) or a time has come. Called from a soft timer
- *	with npuprof_session.poll_lock held; returns nanoseconds until the next round, 0 for never
+ * @poll: look at rings that the device writes, from the one behind npuprof_session.poll_next on,
+ *	until all have had their turn (then poll_next is 0) or a time has come. Called from a soft
+ *	timer with npuprof_session.poll_lock held; returns nanoseconds until the next round, 0 for
+ *	never
  * @latch: freeze the counters of all rings of @group at one instant. Returns false if this is not
  *	worth it, and @sample then freezes those of its ring. lock
  * @sample: put one sample into @ring; @latched tells what @latch returned. Returns false if a time
  *	came before it was complete; it is then called again for the rest. lock
  * @clock: read the device clock on account of @session; 0 if the device does not answer. lock
  * @counts_per_cycle: fastest that any event of a core may count
- * @core_enable: take a core into use for perf, with all counters at rest and overflows interrupting, or
- *	let go of it. lock, like the next three
- * @counter_set: let a counter count an event from a value on, with no overflow on record; event 0 is
- *	nothing
+ * @core_enable: take a core into use for perf, with all counters at rest and overflows
+ *	interrupting, or let go of it. lock, like the next three
+ * @counter_set: let a counter count an event from a value on, with no overflow on record; event 0
+ *	is nothing
  * @counters_read: read some counters of a core (bit k: counter k, NPUPROF_CYCLES: cycles) at one
  *	instant. Returns false if the device is gone
  * @unit_total: running total of an event of a unit, over all its parts. The same

@@ -102,7 +102,10 @@ static bool refnpu_drain(struct refnpu *refnpu, struct refnpu_fifo *fifo, u64 un
 	return over;
 }
 
-/* Lets entries gather, but not so many that the FIFO comes near its end. Returns how many that is. */
+/*
+ * Lets entries gather, but not so many that the FIFO comes near its end. Returns how many that
+ * is.
+ */
 static u32 refnpu_fifo_gather(struct refnpu *refnpu, struct refnpu_fifo *fifo, u64 now)
 {
 	u32 watermark = max(1u, fifo->depth / 4);
@@ -132,8 +135,8 @@ static void refnpu_fifo_quiet(struct refnpu *refnpu, struct refnpu_fifo *fifo, u
 }
 
 /*
- * Does what is due for a FIFO, because it interrupted (@ready) or its time has come. Returns true if
- * nothing of that is left to do.
+ * Does what is due for a FIFO, because it interrupted (@ready) or its time has come. Returns true
+ * if nothing of that is left to do.
  */
 static bool refnpu_fifo_serve(struct refnpu *refnpu, struct refnpu_fifo *fifo, bool ready, u64 now,
 			      u64 until)
@@ -159,13 +162,14 @@ static bool refnpu_fifo_serve(struct refnpu *refnpu, struct refnpu_fifo *fifo, b
 
 /**
  * refnpu_fifos_serve() - take entries out of FIFOs that interrupted or whose time has come
- * @refnpu: device; npuprof_device.lock is held
+ * @refnpu: device
  * @now: CLOCK_MONOTONIC
  * @until: when to stop; what was begun is brought to an end
  *
  * Each call begins behind the FIFO with which the last one ended, so that one that never becomes
  * empty takes its turn like the others.
  *
+ * Context: Any context. npuprof_device.lock is held.
  * Return: true if nothing is left to do.
  */
 bool refnpu_fifos_serve(struct refnpu *refnpu, u64 now, u64 until)
@@ -193,8 +197,9 @@ bool refnpu_fifos_serve(struct refnpu *refnpu, u64 now, u64 until)
 
 /**
  * refnpu_fifos_next() - when the next FIFO is due
- * @refnpu: device; npuprof_device.lock is held
+ * @refnpu: device
  *
+ * Context: Any context. npuprof_device.lock is held.
  * Return: CLOCK_MONOTONIC or NPC_TIME_NEVER.
  */
 u64 refnpu_fifos_next(struct refnpu *refnpu)
@@ -215,6 +220,8 @@ u64 refnpu_fifos_next(struct refnpu *refnpu)
  * @refnpu: device
  * @fifo: FIFO that is not in use
  * @ring: ring
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void refnpu_fifo_arm(struct refnpu *refnpu, struct refnpu_fifo *fifo, struct npuprof_ring *ring)
 {
@@ -242,6 +249,8 @@ void refnpu_fifo_arm(struct refnpu *refnpu, struct refnpu_fifo *fifo, struct npu
  * refnpu_fifos_disarm() - let go of all FIFOs
  * @refnpu: device
  * @account: who pays for it
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account)
 {
@@ -268,6 +277,8 @@ void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account)
 /**
  * refnpu_fifos_publish() - everything that waits in FIFOs goes into the rings
  * @refnpu: device
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void refnpu_fifos_publish(struct refnpu *refnpu)
 {

@@ -32,7 +32,9 @@ static void refnpu_give_up(struct refnpu *refnpu)
 
 /**
  * refnpu_check_presence() - a register read as all ones: is there still a device?
- * @refnpu: device; any context
+ * @refnpu: device
+ *
+ * Context: Any context.
  */
 void refnpu_check_presence(struct refnpu *refnpu)
 {
@@ -428,6 +430,7 @@ static struct pci_driver refnpu_driver = {
 /**
  * refnpu_register() - look for reference NPUs from now on
  *
+ * Context: Process context, may sleep.
  * Return: 0 or a negative errno.
  */
 int refnpu_register(void)
@@ -437,6 +440,8 @@ int refnpu_register(void)
 
 /**
  * refnpu_unregister() - undo refnpu_register()
+ *
+ * Context: Process context, may sleep.
  */
 void refnpu_unregister(void)
 {

@@ -13,6 +13,8 @@ static struct npuprof_account *refnpu_perf_account(struct npuprof_device *npu)
  * @npu: device
  * @core: core
  * @on: take it, or let go of it
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void refnpu_core_enable(struct npuprof_device *npu, unsigned int core, bool on)
 {
@@ -39,6 +41,8 @@ void refnpu_core_enable(struct npuprof_device *npu, unsigned int core, bool on)
  * @counter: one of its counters
  * @event: what it counts
  * @value: from where on
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void refnpu_counter_set(struct npuprof_device *npu, unsigned int core, unsigned int counter,
 			u16 event, u64 value)
@@ -63,6 +67,7 @@ void refnpu_counter_set(struct npuprof_device *npu, unsigned int core, unsigned 
  * @counters: which
  * @reading: filled
  *
+ * Context: Any context. npuprof_device.lock is held.
  * Return: false if the device is gone.
  */
 bool refnpu_counters_read(struct npuprof_device *npu, unsigned int core, u32 counters,
@@ -102,6 +107,7 @@ bool refnpu_counters_read(struct npuprof_device *npu, unsigned int core, u32 cou
  * @event: event, as in records; of the last-level cache those of writes after those of reads
  * @total: sum over all parts of the unit
  *
+ * Context: Any context. npuprof_device.lock is held.
  * Return: false if the device is gone.
  */
 bool refnpu_unit_total(struct npuprof_device *npu, u32 channel, u16 event, u64 *total)

@@ -11,7 +11,10 @@
 
 #include "refnpu.h"
 
-/* Where the CPU's view has to be synchronised, so much of a ring is at most, in one look by a timer. */
+/*
+ * Where the CPU's view has to be synchronised, so much of a ring is at most, in one look by a
+ * timer.
+ */
 #define REFNPU_SYNC_BYTES	SZ_64K
 
 static struct refnpu_queue *refnpu_queue(struct npuprof_ring *ring)
@@ -120,8 +123,9 @@ static void refnpu_queue_program(struct refnpu *refnpu, struct npuprof_ring *rin
 
 /**
  * refnpu_queue_arm() - let the device write a ring
- * @ring: empty ring; npuprof_device.mutex is held
+ * @ring: empty ring
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  * Return: 0, -EBUSY (no queue left), -ENOMEM, -EIO (the device refuses).
  */
 int refnpu_queue_arm(struct npuprof_ring *ring)
@@ -159,7 +163,9 @@ int refnpu_queue_arm(struct npuprof_ring *ring)
 
 /**
  * refnpu_queue_off() - let the device write no more; what it wrote can still be published
- * @ring: ring, in this path or not; npuprof_device.mutex is held
+ * @ring: ring, in this path or not
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void refnpu_queue_off(struct npuprof_ring *ring)
 {
@@ -174,7 +180,9 @@ void refnpu_queue_off(struct npuprof_ring *ring)
 
 /**
  * refnpu_queue_disarm() - take a ring's memory away from the device
- * @ring: ring, in this path or not; npuprof_device.mutex is held
+ * @ring: ring, in this path or not
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void refnpu_queue_disarm(struct npuprof_ring *ring)
 {
@@ -305,6 +313,7 @@ static void refnpu_ask_to_wake(struct refnpu *refnpu, struct npuprof_ring *ring)
  * @session: session
  * @until: when to stop, in CLOCK_MONOTONIC
  *
+ * Context: Soft interrupt. npuprof_session.poll_lock is held.
  * Return: nanoseconds until the next round, 0 for never.
  */
 u64 refnpu_poll(struct npuprof_session *session, u64 until)
@@ -341,7 +350,9 @@ u64 refnpu_poll(struct npuprof_session *session, u64 until)
 
 /**
  * refnpu_queues_publish() - everything that the device has written is shown to the reader
- * @session: session; npuprof_device.mutex is held
+ * @session: session
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void refnpu_queues_publish(struct npuprof_session *session)
 {

@@ -12,6 +12,7 @@
  * refnpu_unit_of() - the unit behind a sampled channel that is not about cores
  * @channel: enum npuprof_channel
  *
+ * Context: Any context.
  * Return: REFNPU_UNIT_*.
  */
 u32 refnpu_unit_of(u32 channel)
@@ -45,6 +46,8 @@ u32 refnpu_unit_of(u32 channel)
  * @core: core
  * @counters: how many of its counters
  * @reading: filled; means nothing if refnpu_dead() afterwards
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void refnpu_read_core(struct refnpu *refnpu, struct npuprof_account *account, unsigned int core,
 		      unsigned int counters, struct npc_core_reading *reading)
@@ -76,8 +79,9 @@ static bool refnpu_needs_overflow(const struct npuprof_ring *ring)
 
 /**
  * refnpu_core_arm() - set up the counters of a sampled core
- * @ring: its ring; npuprof_device.mutex is held
+ * @ring: its ring
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  * Return: 0 or -ENOMEM.
  */
 int refnpu_core_arm(struct npuprof_ring *ring)
@@ -122,8 +126,9 @@ int refnpu_core_arm(struct npuprof_ring *ring)
 
 /**
  * refnpu_unit_arm() - set up the totals of a sampled unit
- * @ring: its ring; npuprof_device.mutex is held
+ * @ring: its ring
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  * Return: 0 or -ENOMEM.
  */
 int refnpu_unit_arm(struct npuprof_ring *ring)
@@ -159,6 +164,7 @@ int refnpu_unit_arm(struct npuprof_ring *ring)
  * @npu: device
  * @add: ring of a sampled channel
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  * Return: nanoseconds.
  */
 u32 refnpu_sample_cost(struct npuprof_device *npu, const struct npuprof_add_ring *add)
@@ -178,8 +184,9 @@ u32 refnpu_sample_cost(struct npuprof_device *npu, const struct npuprof_add_ring
 
 /**
  * refnpu_latch() - npuprof_pmu_ops.latch
- * @group: rings that are about to be sampled; npuprof_device.lock is held
+ * @group: rings that are about to be sampled
  *
+ * Context: Any context. npuprof_device.lock is held.
  * Return: true if all cores were frozen with one write.
  */
 bool refnpu_latch(struct npuprof_group *group)
@@ -247,8 +254,8 @@ static bool refnpu_sample_unit(struct refnpu *refnpu, struct npuprof_ring *ring,
 		ring->sample_clock = clock;
 	}
 	/*
-	 * Should perf have latched the unit since the slot before, what came between belongs to this
-	 * sample instead of the next: the sums stay what they are.
+	 * Should perf have latched the unit since the slot before, what came between belongs to
+	 * this sample instead of the next: the sums stay what they are.
 	 */
 	while (ring->next_total < ring->total_count) {
 		unsigned int i = ring->next_total++;
@@ -277,10 +284,11 @@ static bool refnpu_sample_unit(struct refnpu *refnpu, struct npuprof_ring *ring,
 
 /**
  * refnpu_sample() - npuprof_pmu_ops.sample
- * @ring: ring of a core or a unit; npuprof_device.lock is held
+ * @ring: ring of a core or a unit
  * @latched: what refnpu_latch() said
  * @until: when to stop, in CLOCK_MONOTONIC
  *
+ * Context: Any context. npuprof_device.lock is held.
  * Return: false if the sample is not complete.
  */
 bool refnpu_sample(struct npuprof_ring *ring, bool latched, u64 until)
@@ -327,6 +335,7 @@ static u64 refnpu_try_sample(struct refnpu *refnpu, struct refnpu_trial *trial)
  *
  * A whole one, with all counters and the way into a ring: on a quick bus that is the larger part.
  *
+ * Context: Process context, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int refnpu_measure_cost(struct refnpu *refnpu)

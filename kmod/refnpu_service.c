@@ -42,7 +42,10 @@ static struct npuprof_account *refnpu_read_overflowed(struct refnpu *refnpu, uns
 	return account;
 }
 
-/* Works until @until at what interrupts left and time has brought. Returns true if nothing is left. */
+/*
+ * Works until @until at what interrupts left and time has brought. Returns true if nothing is
+ * left.
+ */
 static bool refnpu_work_off(struct refnpu *refnpu, u64 now, u64 until)
 {
 	struct npuprof_account *account;
@@ -159,6 +162,8 @@ static void refnpu_work_slot(struct refnpu *refnpu, u64 begin)
  * @refnpu: device
  *
  * All vectors come here; whichever is first serves what the status register says.
+ *
+ * Context: Hard interrupt, or the thread of one.
  */
 void refnpu_interrupt(struct refnpu *refnpu)
 {
@@ -189,6 +194,7 @@ out:
  * have gathered long enough, or the watchdog is due
  * @timer: timer
  *
+ * Context: Hard interrupt.
  * Return: HRTIMER_NORESTART; it starts the timer itself.
  */
 enum hrtimer_restart refnpu_service_timer(struct hrtimer *timer)
@@ -208,6 +214,8 @@ enum hrtimer_restart refnpu_service_timer(struct hrtimer *timer)
 /**
  * refnpu_service_start() - begin to watch for lost interrupts
  * @refnpu: device
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void refnpu_service_start(struct refnpu *refnpu)
 {

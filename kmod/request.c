@@ -55,9 +55,10 @@ static int npuprof_unfreeze(struct npuprof_session *session, struct npuprof_cont
 
 /**
  * npuprof_session_start() - NPUPROF_IOC_START
- * @session: session; npuprof_device.mutex is held, the device has power
+ * @session: session
  * @control: request, completed on success
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held, the device has power.
  * Return: 0 or an errno of the request.
  */
 int npuprof_session_start(struct npuprof_session *session, struct npuprof_control *control)
@@ -224,9 +225,11 @@ static void npuprof_finish_stop(struct npuprof_session *session)
 
 /**
  * npuprof_session_stop() - NPUPROF_IOC_STOP
- * @session: session; npuprof_device.mutex is held, but not while tasks are awaited
+ * @session: session
  * @control: request, completed on success
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held, but not while tasks are
+ * awaited; the device has power.
  * Return: 0, -ERESTARTSYS if a signal came, or an errno of the request.
  */
 int npuprof_session_stop(struct npuprof_session *session, struct npuprof_control *control)
@@ -324,9 +327,10 @@ static int npuprof_show(struct npuprof_session *session, struct npuprof_control 
 
 /**
  * npuprof_session_freeze() - NPUPROF_IOC_FREEZE
- * @session: session; npuprof_device.mutex is held, the device has power
+ * @session: session
  * @control: request, completed on success
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held, the device has power.
  * Return: 0 or an errno of the request.
  */
 int npuprof_session_freeze(struct npuprof_session *session, struct npuprof_control *control)
@@ -336,9 +340,10 @@ int npuprof_session_freeze(struct npuprof_session *session, struct npuprof_contr
 
 /**
  * npuprof_session_flush() - NPUPROF_IOC_FLUSH
- * @session: session; npuprof_device.mutex is held, the device has power
+ * @session: session
  * @control: request, completed on success
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held, the device has power.
  * Return: 0 or an errno of the request.
  */
 int npuprof_session_flush(struct npuprof_session *session, struct npuprof_control *control)
@@ -350,9 +355,10 @@ int npuprof_session_flush(struct npuprof_session *session, struct npuprof_contro
 
 /**
  * npuprof_session_stats() - NPUPROF_IOC_STATS
- * @session: session; npuprof_device.mutex is held; also without a device
+ * @session: session
  * @stats: request, completed on success
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held; works without a device, too.
  * Return: 0 or -EINVAL.
  */
 int npuprof_session_stats(struct npuprof_session *session, struct npuprof_stats *stats)
@@ -387,9 +393,10 @@ int npuprof_session_stats(struct npuprof_session *session, struct npuprof_stats 
 
 /**
  * npuprof_session_clock() - NPUPROF_IOC_CLOCK
- * @session: session; npuprof_device.mutex is held, the device has power
+ * @session: session
  * @clock: request, completed on success
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held, the device has power.
  * Return: 0 or an errno of the request.
  */
 int npuprof_session_clock(struct npuprof_session *session, struct npuprof_clock *clock)

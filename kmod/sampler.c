@@ -16,8 +16,8 @@
 #include "trace.h"
 
 /*
- * Counts samples that are left out before the round that begins now, because earlier rounds took too
- * long or the period was stretched. Their time is covered by the samples of this round.
+ * Counts samples that are left out before the round that begins now, because earlier rounds took
+ * too long or the period was stretched. Their time is covered by the samples of this round.
  */
 static void npuprof_skip_samples(struct npuprof_group *group, u64 now)
 {
@@ -100,8 +100,9 @@ static enum hrtimer_restart npuprof_sample_timer(struct hrtimer *timer)
 
 /**
  * npuprof_sampler_add() - sample a ring over registers from npuprof_sampler_start() on
- * @ring: ring with a period; npuprof_device.mutex is held
+ * @ring: ring with a period
  *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  * Return: 0 or -ENOMEM.
  */
 int npuprof_sampler_add(struct npuprof_ring *ring)
@@ -143,8 +144,8 @@ static u64 npuprof_shortest_period(struct npuprof_session *session)
 }
 
 /*
- * By how much a group's rounds are put off, so that groups that start together, with periods that are
- * as a rule multiples of each other, do not all want the CPU at the same time. Each group keeps
+ * By how much a group's rounds are put off, so that groups that start together, with periods that
+ * are as a rule multiples of each other, do not all want the CPU at the same time. Each group keeps
  * away from those before it, because multiples of the golden ratio fill an interval evenly.
  */
 static u64 npuprof_stagger(struct npuprof_device *npu, u64 shortest_ns)
@@ -172,10 +173,12 @@ static u64 npuprof_load_of(const struct npuprof_ring *ring)
 
 /**
  * npuprof_sampler_readmit() - find room for rings that the device wrote and cannot write any more
- * @npu: device with paused sessions; npuprof_device.mutex is held
+ * @npu: device with paused sessions
  *
  * They cannot be refused. If their samples over registers would take more than there is left for
  * sampling, all of them get longer periods, and what is left out counts as throttled.
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_sampler_readmit(struct npuprof_device *npu)
 {
@@ -206,14 +209,16 @@ void npuprof_sampler_readmit(struct npuprof_device *npu)
 
 /**
  * npuprof_sampler_start() - begin with the rounds of all groups, but not at once
- * @session: armed session; npuprof_device.mutex is held
+ * @session: armed session
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_sampler_start(struct npuprof_session *session)
 {
 	struct npuprof_device *npu = session->npu;
 	struct npuprof_group *group;
 	unsigned long flags;
-	u64 first, shortest = npuprof_shortest_period(session);
+	u64 first, periods, shortest = npuprof_shortest_period(session);
 
 	lockdep_assert_held(&npu->mutex);
 	flags = npuprof_lock(npu);
@@ -222,8 +227,8 @@ void npuprof_sampler_start(struct npuprof_session *session)
 		first = group->period_ns + npuprof_stagger(npu, shortest);
 		group->next_ns = group->last_ns + first;
 		/* The first sample is one of those asked for, and not late. */
-		group->counted_ns = group->next_ns - max_t(u64, 1, div64_u64(first, group->asked_ns)) *
-							     group->asked_ns;
+		periods = max_t(u64, 1, div64_u64(first, group->asked_ns));
+		group->counted_ns = group->next_ns - periods * group->asked_ns;
 		hrtimer_start(&group->timer, ns_to_ktime(group->next_ns),
 			      HRTIMER_MODE_ABS_PINNED_HARD);
 	}
@@ -232,7 +237,9 @@ void npuprof_sampler_start(struct npuprof_session *session)
 
 /**
  * npuprof_sampler_stop() - wait until no round is under way
- * @session: session with timers_on cleared; npuprof_device.mutex is held
+ * @session: session with timers_on cleared
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_sampler_stop(struct npuprof_session *session)
 {
@@ -245,7 +252,9 @@ void npuprof_sampler_stop(struct npuprof_session *session)
 
 /**
  * npuprof_sampler_rest() - a last round for what was counted since the one before
- * @session: session without running timers; npuprof_device.mutex is held
+ * @session: session without running timers
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_sampler_rest(struct npuprof_session *session)
 {
@@ -271,6 +280,8 @@ void npuprof_sampler_rest(struct npuprof_session *session)
 /**
  * npuprof_sampler_free() - forget all groups
  * @session: session without running timers
+ *
+ * Context: Process context. npuprof_device.mutex is held, or nobody else knows the session.
  */
 void npuprof_sampler_free(struct npuprof_session *session)
 {

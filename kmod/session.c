@@ -31,7 +31,10 @@ static void npuprof_tick_at(struct npuprof_session *session, u64 due_ns)
 	hrtimer_start(&session->tick, ns_to_ktime(due_ns), HRTIMER_MODE_ABS_SOFT);
 }
 
-/* Looks whether records have waited long enough. Returns false if @until came before the last ring. */
+/*
+ * Looks whether records have waited long enough. Returns false if @until came before the last
+ * ring.
+ */
 static bool npuprof_check_latencies(struct npuprof_session *session, u64 until)
 {
 	u64 now = ktime_get_ns();
@@ -82,11 +85,13 @@ static enum hrtimer_restart npuprof_tick(struct hrtimer *timer)
 
 /**
  * npuprof_ring_touch() - the head of a ring may have moved
- * @ring: ring; npuprof_device.lock is held
+ * @ring: ring
  * @now_ns: CLOCK_MONOTONIC
  *
  * Notes whether the reader must be woken, which npuprof_send_wakeup() then does, and when to look
  * again.
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_ring_touch(struct npuprof_ring *ring, u64 now_ns)
 {
@@ -101,7 +106,9 @@ void npuprof_ring_touch(struct npuprof_ring *ring, u64 now_ns)
 
 /**
  * npuprof_wake_reader() - wake the reader for all that is in the rings
- * @session: session; npuprof_device.lock is held
+ * @session: session
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_wake_reader(struct npuprof_session *session)
 {
@@ -115,9 +122,11 @@ void npuprof_wake_reader(struct npuprof_session *session)
 
 /**
  * npuprof_emit() - put a record into the event ring
- * @session: session; npuprof_device.lock is held
+ * @session: session
  * @event: record
  * @clock: device clock of the event
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_emit(struct npuprof_session *session, const struct npuprof_rec_event *event,
 		  u64 clock)
@@ -132,8 +141,10 @@ void npuprof_emit(struct npuprof_session *session, const struct npuprof_rec_even
 
 /**
  * npuprof_read_bracket() - read the device clock between two readings of the host's
- * @session: session; npuprof_device.lock is held
+ * @session: session
  * @bracket: filled; its device clock is 0 if the device does not answer
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_read_bracket(struct npuprof_session *session, struct npuprof_clock *bracket)
 {
@@ -145,7 +156,9 @@ void npuprof_read_bracket(struct npuprof_session *session, struct npuprof_clock 
 
 /**
  * npuprof_emit_clock() - put a clock bracket into the event ring, and plan the next
- * @session: session; npuprof_device.lock is held
+ * @session: session
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_emit_clock(struct npuprof_session *session)
 {
@@ -164,8 +177,10 @@ void npuprof_emit_clock(struct npuprof_session *session)
 
 /**
  * npuprof_set_ring_states() - publish a state in all rings
- * @session: session; npuprof_device.lock is held
+ * @session: session
  * @state: NPUPROF_RING_*
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_set_ring_states(struct npuprof_session *session, u32 state)
 {
@@ -178,7 +193,9 @@ void npuprof_set_ring_states(struct npuprof_session *session, u32 state)
 
 /**
  * npuprof_close_gaps() - send every open gap to the event ring, as far as that has room
- * @session: session; npuprof_device.lock is held
+ * @session: session
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_close_gaps(struct npuprof_session *session)
 {
@@ -228,7 +245,9 @@ static enum hrtimer_restart npuprof_poll_timer(struct hrtimer *timer)
 
 /**
  * npuprof_poll_now() - look at the rings that the device writes as soon as possible
- * @session: session; npuprof_device.lock is held
+ * @session: session
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_poll_now(struct npuprof_session *session)
 {
@@ -240,7 +259,9 @@ void npuprof_poll_now(struct npuprof_session *session)
 
 /**
  * npuprof_tell_drained() - the device says that no task of the window runs any more
- * @session: owner of the window; npuprof_device.lock is held
+ * @session: owner of the window
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_tell_drained(struct npuprof_session *session)
 {
@@ -251,7 +272,9 @@ void npuprof_tell_drained(struct npuprof_session *session)
 
 /**
  * npuprof_timers_start() - let the timers of a session run
- * @session: session that is armed; npuprof_device.mutex is held
+ * @session: session that is armed
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_timers_start(struct npuprof_session *session)
 {
@@ -272,7 +295,9 @@ void npuprof_timers_start(struct npuprof_session *session)
 
 /**
  * npuprof_timers_stop() - stop the timers of a session and wait until none runs
- * @session: session; npuprof_device.mutex is held
+ * @session: session
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_timers_stop(struct npuprof_session *session)
 {
@@ -300,6 +325,8 @@ static void npuprof_ring_free(struct npuprof_ring *ring)
 /**
  * npuprof_ring_discard() - undo npuprof_ring_create()
  * @ring: ring that its session does not know of
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_ring_discard(struct npuprof_ring *ring)
 {
@@ -314,6 +341,8 @@ void npuprof_ring_discard(struct npuprof_ring *ring)
  * @add: checked request; the place is filled in
  * @slots: counters of its events
  *
+ * Context: Process context, may sleep. npuprof_session.setup is held; locks of the device are
+ * better not held, for large memory takes its time.
  * Return: the ring, to be made visible by npuprof_ring_publish_new(); -ENOSPC, -ENOMEM or -EINTR.
  */
 struct npuprof_ring *npuprof_ring_create(struct npuprof_session *session,
@@ -361,6 +390,8 @@ no_ring:
 /**
  * npuprof_ring_publish_new() - make a ring the session's next
  * @ring: ring from npuprof_ring_create()
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_ring_publish_new(struct npuprof_ring *ring)
 {
@@ -454,6 +485,7 @@ static int npuprof_add_areas(struct npuprof_session *session)
  * @npu: device
  * @file: what it opens
  *
+ * Context: Process context, may sleep.
  * Return: the session, -ENODEV if the device is gone, -ENOMEM or -EINTR.
  */
 struct npuprof_session *npuprof_session_open(struct npuprof_device *npu, const struct file *file)
@@ -509,6 +541,8 @@ fail:
 /**
  * npuprof_session_close() - nobody holds the file any more
  * @session: freed
+ *
+ * Context: Process context, may sleep.
  */
 void npuprof_session_close(struct npuprof_session *session)
 {
@@ -543,6 +577,7 @@ static bool npuprof_ring_readable(const struct npuprof_ring *ring)
  * npuprof_session_poll() - whether the reader has something to do
  * @session: session
  *
+ * Context: Any context.
  * Return: EPOLLIN while records wait that the reader was woken for, EPOLLHUP | EPOLLERR without a
  * device.
  */

@@ -106,7 +106,8 @@ static inline void *npuprof_ring_priv(struct npuprof_ring *ring)
  * @period_ns: period
  * @next_ns: CLOCK_MONOTONIC at which the next round begins
  * @last_ns: the same of the last round
- * @asked_ns: period that was asked for; @period_ns is a multiple of it where the CPU cannot afford that
+ * @asked_ns: period that was asked for; @period_ns is a multiple of it where the CPU cannot afford
+ *	that
  * @counted_ns: up to when samples that were asked for are taken or counted as throttled
  */
 struct npuprof_group {

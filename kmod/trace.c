@@ -6,9 +6,11 @@
 
 /**
  * npuprof_trace_gap() - npc_ring_setup.gap_closed of every ring
- * @producer: ring of a session; npuprof_device.lock is held
+ * @producer: ring of a session
  * @cause: why records are missing
  * @gap: which
+ *
+ * Context: Any context. npuprof_device.lock is held.
  */
 void npuprof_trace_gap(const struct npc_ring *producer, enum npuprof_loss_cause cause,
 		       const struct npc_gap *gap)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * Compile-time proof of every size and offset that npuprof.h and npuprof_records.h promise. Include it once
- * in each program that shares memory or files through them.
+ * Compile-time proof of every size and offset that npuprof.h and npuprof_records.h promise. Include
+ * it once in each program that shares memory or files through them.
  */
 #ifndef NPUPROF_LAYOUT_H
 #define NPUPROF_LAYOUT_H
@@ -10,11 +10,11 @@
 #include "npuprof_records.h"
 
 /*
- * Works from gnu90 through C++20: a negative array size is an error everywhere, and one name may be declared
- * as often as one likes as long as its type stays char[1].
+ * Works from gnu90 through C++20: a negative array size is an error everywhere, and one name may be
+ * declared as often as one likes as long as its type stays char[1].
  */
 #define NPUPROF_PROVE(what)	extern char npuprof_layout_proof[(what) ? 1 : -1]
-#define NPUPROF_AT(type, member, offset)                                                                     \
+#define NPUPROF_AT(type, member, offset) \
 	NPUPROF_PROVE(__builtin_offsetof(struct type, member) == (offset))
 #define NPUPROF_SIZE(type, bytes) NPUPROF_PROVE(sizeof(struct type) == (bytes))
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * Records that devices put into rings. All are little-endian, naturally aligned and of fixed size. Where the
- * public msprof analysis reads a file of such records, the record in the ring is byte for byte the record in
- * the file, so that it is copied once; the four-bit running counter of the first word is zero in the ring and
- * stamped per file. Time is the device clock (syscnt) unless a field says otherwise.
+ * Records that devices put into rings. All are little-endian, naturally aligned and of fixed size.
+ * Where the public msprof analysis reads a file of such records, the record in the ring is byte for
+ * byte the record in the file, so that it is copied once; the four-bit running counter of the first
+ * word is zero in the ring and stamped per file. Time is the device clock (syscnt) unless a field
+ * says otherwise.
  */
 #ifndef NPUPROF_RECORDS_H
 #define NPUPROF_RECORDS_H
@@ -61,7 +62,8 @@
 #define NPUPROF_FFTS_SHIFT	13	/* position of the FFTS type in ffts_type */
 
 /**
- * struct npuprof_rec_task_log - a task, or a sub-task of a fused task, started or ended (stars_soc.data)
+ * struct npuprof_rec_task_log - a task, or a sub-task of a fused task, started or ended
+ * (stars_soc.data)
  * @head: function type NPUPROF_FUNC_{TASK,SUBTASK}_{START,END}, task type NPUPROF_SQE_*
  * @magic: NPUPROF_STARS_MAGIC
  * @stream_id: stream
@@ -230,10 +232,10 @@ struct npuprof_rec_core_sample {
  * struct npuprof_rec_bandwidth - one sampled quantity of a shared unit
  * @clock: device clock
  * @value: bytes, requests or frames since the previous sample, by channel and event
- * @event: HBM: 0 read, 1 write; LLC: 0 to 7; NIC, LINK, PCIE: 0 receive, 1 transmit bytes; L2: 0 hit, 1 miss;
- *	DVPP: 0 busy microseconds, 1 frames; FLOWS: 0 read, 1 written bytes of main memory; ACCELERATORS: as FLOWS
- *	of even units, of odd ones microseconds of transfers that 0 read, 1 wrote main memory, of transfers that
- *	overlap the sum
+ * @event: HBM: 0 read, 1 write; LLC: 0 to 7; NIC, LINK, PCIE: 0 receive, 1 transmit bytes; L2: 0
+ *	hit, 1 miss; DVPP: 0 busy microseconds, 1 frames; FLOWS: 0 read, 1 written bytes of main
+ *	memory; ACCELERATORS: as FLOWS of even units, of odd ones microseconds of transfers that 0
+ *	read, 1 wrote main memory, of transfers that overlap the sum
  * @unit: HBM channel, LLC slice, network port or engine; FLOWS: NPUPROF_FLOW_*; ACCELERATORS: twice
  *	NPUPROF_ACC_*, and one more for its times
  * @reserved: zero
@@ -290,9 +292,9 @@ struct npuprof_rec_aicpu {
  * @stream_id: stream
  * @task_id: task
  * @data_type: NPUPROF_SOC_L2
- * @counters: L2: lines of 128 bytes that were 0 asked for, 1 asked for by reads, 2 by writes, 3 missed, 4 hit by
- *	reads, 5 hit by writes, 6 pushed out, 7 written back. The published numbers of these events are 0xf6, 0xfb,
- *	0xfc, 0xbf, 0x90, 0x91, 0x9c, 0x9d
+ * @counters: L2: lines of 128 bytes that were 0 asked for, 1 asked for by reads, 2 by writes, 3
+ *	missed, 4 hit by reads, 5 hit by writes, 6 pushed out, 7 written back. The published numbers
+ *	of these events are 0xf6, 0xfb, 0xfc, 0xbf, 0x90, 0x91, 0x9c, 0x9d
  */
 struct npuprof_rec_soc_pmu {
 	__u64 reserved;

@@ -15,7 +15,14 @@ extern "C" {
 
 #define NPC_LOAD_MAX 50000000ULL /* 5 % */
 
-/** npc_load() - load of one sample of @cost_ns (up to 2^32) every @period_ns (not 0), rounded up. */
+/**
+ * npc_load() - load of a sample that is taken regularly
+ * @cost_ns: what one sample takes, up to 2^32
+ * @period_ns: how often there is one, not 0
+ *
+ * Context: Any context.
+ * Return: load, rounded up.
+ */
 __u64 npc_load(__u64 cost_ns, __u64 period_ns);
 
 /**
@@ -24,15 +31,18 @@ __u64 npc_load(__u64 cost_ns, __u64 period_ns);
  * @cost_ns: cost of one sample, up to 2^32
  * @period_ns: wanted period, not 0; on refusal the shortest that would be admitted, 0 if none would
  *
+ * Context: Any context.
  * Return: 0 or -ERANGE.
  */
 int npc_load_admit(__u64 *used, __u64 cost_ns, __u64 *period_ns);
 
 /**
- * npc_load_stretch() - how many times as long periods have to be, for what cannot be refused any more
+ * npc_load_stretch() - how many times as long periods have to be, for what cannot be refused any
+ * more
  * @used: load admitted so far
  * @asked: load of what comes on top, with the periods that were asked for
  *
+ * Context: Any context.
  * Return: factor, 1 if there is room, ~0 if there is none at all.
  */
 __u64 npc_load_stretch(__u64 used, __u64 asked);

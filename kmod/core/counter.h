@@ -29,13 +29,32 @@ struct npc_counter {
 	__u8 bits;
 };
 
-/** npc_counter_mask() - largest value of a counter of @bits bits, 1 to 64. */
+/**
+ * npc_counter_mask() - largest value of a counter
+ * @bits: width of a counter, 1 to 64
+ *
+ * Context: Any context.
+ * Return: its largest value.
+ */
 __u64 npc_counter_mask(unsigned int bits);
 
-/** npc_counter_preset() - half of the range, to be written to the hardware before it starts. */
+/**
+ * npc_counter_preset() - half of the range of a counter
+ * @bits: width of a counter, 1 to 64
+ *
+ * Context: Any context.
+ * Return: the value, to be written to the hardware before it starts.
+ */
 __u64 npc_counter_preset(unsigned int bits);
 
-/** npc_counter_start() - count from zero, the hardware counter standing at @raw. */
+/**
+ * npc_counter_start() - count from zero
+ * @counter: counter
+ * @bits: width of the hardware counter, 8 to 64
+ * @raw: where it stands
+ *
+ * Context: Any context.
+ */
 void npc_counter_start(struct npc_counter *counter, unsigned int bits, __u64 raw);
 
 /**
@@ -45,6 +64,7 @@ void npc_counter_start(struct npc_counter *counter, unsigned int bits, __u64 raw
  * @overflowed: the overflow flag at the instant of @raw, set if the counter wrapped since the flag
  *	was last cleared; the caller clears it after each reading that showed it
  *
+ * Context: Any context.
  * Return: what was counted since the last reading.
  */
 __u64 npc_counter_update(struct npc_counter *counter, __u64 raw, bool overflowed);
@@ -55,6 +75,7 @@ __u64 npc_counter_update(struct npc_counter *counter, __u64 raw, bool overflowed
  * @bits: width
  * @per_second: highest rate at which it can count
  *
+ * Context: Any context.
  * Return: time in which it covers half its range, NPC_TIME_NEVER if that is beyond 64 bits of
  * nanoseconds.
  */

@@ -24,7 +24,14 @@ struct npc_credit {
 	__u32 step;
 };
 
-/** npc_credit_init() - a fresh ring may be filled once; @step of 0 means an eighth of the ring. */
+/**
+ * npc_credit_init() - a fresh ring may be filled once
+ * @credit: credit
+ * @ring: its ring, empty
+ * @step: smallest renewal worth a register write; 0 means an eighth of the ring
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
+ */
 void npc_credit_init(struct npc_credit *credit, const struct npc_ring *ring, __u32 step);
 
 /**
@@ -34,6 +41,7 @@ void npc_credit_init(struct npc_credit *credit, const struct npc_ring *ring, __u
  *
  * An unbelievable tail renews nothing.
  *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  * Return: true if @credit->limit grew by at least one step, or out of exhaustion, and must be given
  * to the device.
  */

@@ -35,7 +35,7 @@ static const struct entry_type *find_type(__u64 word0)
 {
 	unsigned int type = REFNPU_W0_TYPE(word0);
 
-	if (type >= sizeof(types) / sizeof(types[0]) || !types[type].words)
+	if (type >= npc_array_size(types) || !types[type].words)
 		return NULL;
 	return &types[type];
 }

@@ -27,11 +27,18 @@ struct npc_entry_context {
  * npc_entry_words() - how many words of an entry must be read
  * @word0: first word
  *
+ * Context: Any context.
  * Return: 2 to REFNPU_FIFO_WORDS, or 0 for a type this driver does not know.
  */
 unsigned int npc_entry_words(__u64 word0);
 
-/** npc_entry_clock() - when what an entry is about happened; PMU and AI CPU entries: began. */
+/**
+ * npc_entry_clock() - when what an entry is about happened
+ * @words: entry of a known type, as many words as npc_entry_words() said
+ *
+ * Context: Any context.
+ * Return: device clock; PMU and AI CPU entries: when it began.
+ */
 __u64 npc_entry_clock(const __u64 *words);
 
 /**
@@ -41,6 +48,7 @@ __u64 npc_entry_clock(const __u64 *words);
  * @words: as many words as npc_entry_words() said
  * @context: see there
  *
+ * Context: Any context.
  * Return: 0, or -EINVAL if the entry does not belong into this channel; @record is untouched then.
  */
 int npc_entry_record(void *record, __u32 channel, const __u64 *words,
@@ -56,6 +64,8 @@ int npc_entry_record(void *record, __u32 channel, const __u64 *words,
  *
  * An entry that does not belong into the channel, perhaps of a newer device, is counted as lost
  * (NPUPROF_LOSS_UNKNOWN).
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  */
 void npc_entry_put(struct npc_ring *ring, __u32 channel, const __u64 *words,
 		   const struct npc_entry_context *context, __u64 clock);

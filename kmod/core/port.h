@@ -10,10 +10,14 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <linux/kernel.h>
 #include <asm/barrier.h>
+/* The reader's word, with what he did before he wrote it; he stores with release order. */
 #define npc_load_acquire(p)	smp_load_acquire(p)
+/* A word for the reader, after what it tells of; he loads it with acquire order. */
 #define npc_store_release(p, v) smp_store_release(p, v)
 #define npc_store(p, v)		WRITE_ONCE(*(p), v)
+#define npc_array_size(a)	ARRAY_SIZE(a)
 #else
 #include <linux/types.h>
 #include <asm/errno.h>
@@ -22,6 +26,7 @@
 #define npc_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define npc_store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define npc_store(p, v)		__atomic_store_n(p, v, __ATOMIC_RELAXED)
+#define npc_array_size(a)	(sizeof(a) / sizeof((a)[0]))
 #ifdef __cplusplus
 #include <cstring>
 #else

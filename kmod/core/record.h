@@ -99,29 +99,78 @@ struct npc_core_reading {
 	__u32 overflowed;
 };
 
-/** npc_record_task_log() - start or end of a task or sub-task. */
+/**
+ * npc_record_task_log() - start or end of a task or sub-task
+ * @record: filled
+ * @mark: what is told of
+ *
+ * Context: Any context.
+ */
 void npc_record_task_log(struct npuprof_rec_task_log *record, const struct npc_task_mark *mark);
 
-/** npc_record_task_pmu() - counters of one task, in the order of the ring's events. */
+/**
+ * npc_record_task_pmu() - counters of one task
+ * @record: filled
+ * @counts: what was counted
+ * @slots: counters of the ring's events, in the order of the record
+ *
+ * Context: Any context.
+ */
 void npc_record_task_pmu(struct npuprof_rec_task_pmu *record, const struct npc_counts *counts,
 			 const struct npc_slots *slots);
 
 /* Cores of a kind that a record of a block can name: seven bits and one for the kind. */
 #define NPC_BLOCK_CORES 128
 
-/** npc_record_block_pmu() - counters of one block, in the order of the ring's events. */
+/**
+ * npc_record_block_pmu() - counters of one block
+ * @record: filled
+ * @counts: what was counted
+ * @slots: counters of the ring's events, in the order of the record
+ *
+ * Context: Any context.
+ */
 void npc_record_block_pmu(struct npuprof_rec_block_pmu *record, const struct npc_counts *counts,
 			  const struct npc_slots *slots);
 
-/** npc_record_step() - a mark: model, step or iteration border. */
+/**
+ * npc_record_step() - a mark: model, step or iteration border
+ * @record: filled
+ * @clock: device clock
+ * @index_id: number of the run
+ * @model_id: model
+ * @stream_id: stream
+ * @task_id: task
+ * @tag_id: what the mark stands for
+ *
+ * Context: Any context.
+ */
 void npc_record_step(struct npuprof_rec_ts_track *record, __u64 clock, __u64 index_id,
 		     __u64 model_id, __u16 stream_id, __u16 task_id, __u16 tag_id);
 
-/** npc_record_flip() - the task ids of a stream begin anew with @task_id. */
+/**
+ * npc_record_flip() - the task ids of a stream begin anew
+ * @record: filled
+ * @clock: device clock
+ * @stream_id: stream
+ * @flip_count: how often its numbers began anew
+ * @task_id: the first number
+ *
+ * Context: Any context.
+ */
 void npc_record_flip(struct npuprof_rec_ts_track *record, __u64 clock, __u16 stream_id,
 		     __u16 flip_count, __u16 task_id);
 
-/** npc_record_bandwidth() - @value of one quantity since its previous sample. */
+/**
+ * npc_record_bandwidth() - one quantity of a shared unit
+ * @record: filled
+ * @clock: device clock of the sample
+ * @unit: part of the unit
+ * @event: what is counted
+ * @value: how much since the sample before
+ *
+ * Context: Any context.
+ */
 void npc_record_bandwidth(struct npuprof_rec_bandwidth *record, __u64 clock, __u32 unit,
 			  __u32 event, __u64 value);
 
@@ -131,6 +180,8 @@ void npc_record_bandwidth(struct npuprof_rec_bandwidth *record, __u64 clock, __u
  * @stream_id: stream
  * @task_id: task
  * @times: device clock when it was queued, when a core took it, when it started and ended
+ *
+ * Context: Any context.
  */
 void npc_record_aicpu(struct npuprof_rec_aicpu *record, __u16 stream_id, __u16 task_id,
 		      const __u64 times[4]);
@@ -142,11 +193,22 @@ void npc_record_aicpu(struct npuprof_rec_aicpu *record, __u16 stream_id, __u16 t
  * @stream_id: stream
  * @task_id: task
  * @counters: events in the order of the record
+ *
+ * Context: Any context.
  */
 void npc_record_soc_pmu(struct npuprof_rec_soc_pmu *record, __u16 task_type, __u16 stream_id,
 			__u16 task_id, const __u64 counters[8]);
 
-/** npc_core_start() - begin sampling a core whose counters stand at @reading. */
+/**
+ * npc_core_start() - begin sampling a core
+ * @core: core
+ * @used: counters in use, the first ones
+ * @counter_bits: their width
+ * @cycle_bits: width of the cycle counter
+ * @reading: where they stand
+ *
+ * Context: Any context.
+ */
 void npc_core_start(struct npc_core *core, unsigned int used, unsigned int counter_bits,
 		    unsigned int cycle_bits, const struct npc_core_reading *reading);
 
@@ -156,6 +218,8 @@ void npc_core_start(struct npc_core *core, unsigned int used, unsigned int count
  * @reading: what its registers said at one instant
  *
  * The caller clears the overflow flags it handed over.
+ *
+ * Context: Any context.
  */
 void npc_core_update(struct npc_core *core, const struct npc_core_reading *reading);
 
@@ -166,6 +230,8 @@ void npc_core_update(struct npc_core *core, const struct npc_core_reading *readi
  * @slots: counters of the ring's events
  * @core_id: number in the record, matrix cores from 0, vector cores after them
  * @time_ns: device monotonic time of the last reading
+ *
+ * Context: Any context.
  */
 void npc_record_core_sample(struct npuprof_rec_core_sample *record, struct npc_core *core,
 			    const struct npc_slots *slots, __u8 core_id, __u64 time_ns);

@@ -110,7 +110,13 @@ struct npc_ring_setup {
 	bool overwrite;
 };
 
-/** npc_ring_init() - start with an empty ring in state NPUPROF_RING_IDLE and publish that. */
+/**
+ * npc_ring_init() - start with an empty ring in state NPUPROF_RING_IDLE and publish that
+ * @ring: filled
+ * @setup: what it is about
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
+ */
 void npc_ring_init(struct npc_ring *ring, const struct npc_ring_setup *setup);
 
 /**
@@ -118,15 +124,26 @@ void npc_ring_init(struct npc_ring *ring, const struct npc_ring_setup *setup);
  * @ring: ring
  * @clock: device clock of the record, told in the gap event if there is no room
  *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  * Return: the slot to fill, or NULL if the record does not fit; it has then been counted as lost.
  * Calling again without npc_ring_commit() returns the same slot.
  */
 void *npc_ring_reserve(struct npc_ring *ring, __u64 clock);
 
-/** npc_ring_commit() - the reserved slot is filled; the reader sees it after npc_ring_publish(). */
+/**
+ * npc_ring_commit() - the reserved slot is filled; the reader sees it after npc_ring_publish()
+ * @ring: ring
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
+ */
 void npc_ring_commit(struct npc_ring *ring);
 
-/** npc_ring_publish() - show the reader all committed records. */
+/**
+ * npc_ring_publish() - show the reader all committed records
+ * @ring: ring
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
+ */
 void npc_ring_publish(struct npc_ring *ring);
 
 /**
@@ -135,6 +152,7 @@ void npc_ring_publish(struct npc_ring *ring);
  * @record: as many bytes as the ring's record size
  * @clock: device clock of the record
  *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  * Return: true if the record was kept, false if it was counted as lost.
  */
 bool npc_ring_write(struct npc_ring *ring, const void *record, __u64 clock);
@@ -146,6 +164,8 @@ bool npc_ring_write(struct npc_ring *ring, const void *record, __u64 clock);
  * @count: how many; 0 does nothing
  * @first: device clock of the first, as well as it is known
  * @last: device clock of the last
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  */
 void npc_ring_lose(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 count, __u64 first,
 		   __u64 last);
@@ -161,6 +181,8 @@ void npc_ring_lose(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 c
  *
  * For the device-written path, where the device noted where it dropped. A gap of this cause that is
  * still open keeps its position.
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  */
 void npc_ring_lose_at(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 position,
 		      __u64 count, __u64 first, __u64 last);
@@ -173,6 +195,7 @@ void npc_ring_lose_at(struct npc_ring *ring, enum npuprof_loss_cause cause, __u6
  * For rings in the device-written path, whose slots and head the driver does not write. Gaps
  * before the new head are sent to the event ring.
  *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  * Return: 0, or -EINVAL if @head is impossible (it went back, or beyond the room the reader left),
  * which is the device's fault; nothing changes then.
  */
@@ -186,14 +209,27 @@ int npc_ring_follow_device(struct npc_ring *ring, __u64 head);
  * room in the event ring. A gap that finds no room there stays open and grows with later losses of
  * the same cause.
  *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  * Return: true if no gap is left open.
  */
 bool npc_ring_close_gaps(struct npc_ring *ring);
 
-/** npc_ring_set_state() - publish NPUPROF_RING_*. */
+/**
+ * npc_ring_set_state() - publish the state of a ring
+ * @ring: ring
+ * @state: NPUPROF_RING_*
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
+ */
 void npc_ring_set_state(struct npc_ring *ring, __u32 state);
 
-/** npc_ring_set_epoch() - counters start anew, publish the number of the new epoch. */
+/**
+ * npc_ring_set_epoch() - counters start anew, publish that
+ * @ring: ring
+ * @epoch: number of the new epoch
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
+ */
 void npc_ring_set_epoch(struct npc_ring *ring, __u32 epoch);
 
 /**
@@ -202,6 +238,8 @@ void npc_ring_set_epoch(struct npc_ring *ring, __u32 epoch);
  * @frozen: stop
  *
  * While frozen the ring counts what it is offered as lost (ring full). Other rings are left alone.
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  */
 void npc_ring_freeze(struct npc_ring *ring, bool frozen);
 
@@ -209,23 +247,57 @@ void npc_ring_freeze(struct npc_ring *ring, bool frozen);
  * npc_ring_pending() - committed records the reader has not consumed
  * @ring: ring
  *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  * Return: 0 to slots; slots also if the tail cannot be believed.
  */
 __u64 npc_ring_pending(const struct npc_ring *ring);
 
-/** npc_event_gap() - fill a gap record. */
+/**
+ * npc_event_gap() - fill a gap record
+ * @event: filled
+ * @ring: number of the ring
+ * @epoch: its epoch
+ * @cause: why records are missing
+ * @gap: which
+ *
+ * Context: Any context.
+ */
 void npc_event_gap(struct npuprof_rec_event *event, __u32 ring, __u32 epoch,
 		   enum npuprof_loss_cause cause, const struct npc_gap *gap);
 
-/** npc_event_epoch() - fill an epoch record: from @clock on, numbers belong to @epoch. */
+/**
+ * npc_event_epoch() - fill an epoch record
+ * @event: filled
+ * @epoch: the new epoch
+ * @cause: why there is one
+ * @clock: device clock from which on numbers belong to it; 0 if it is not known
+ *
+ * Context: Any context.
+ */
 void npc_event_epoch(struct npuprof_rec_event *event, __u32 epoch, enum npuprof_loss_cause cause,
 		     __u64 clock);
 
-/** npc_event_throttle() - fill a throttle record: from @clock on, a ring is sampled every @period_ns. */
+/**
+ * npc_event_throttle() - fill a throttle record
+ * @event: filled
+ * @ring: number of the ring
+ * @epoch: its epoch
+ * @period_ns: how often it is sampled from now on
+ * @clock: device clock of now
+ *
+ * Context: Any context.
+ */
 void npc_event_throttle(struct npuprof_rec_event *event, __u32 ring, __u32 epoch, __u64 period_ns,
 			__u64 clock);
 
-/** npc_event_clock() - fill a clock record from a bracket host, device, host. */
+/**
+ * npc_event_clock() - fill a clock record
+ * @event: filled
+ * @epoch: current epoch
+ * @bracket: device clock between two readings of the host's
+ *
+ * Context: Any context.
+ */
 void npc_event_clock(struct npuprof_rec_event *event, __u32 epoch,
 		     const struct npuprof_clock *bracket);
 

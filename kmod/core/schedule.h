@@ -36,7 +36,13 @@ struct npc_slots {
 	__u8 count;
 };
 
-/** npc_schedule_init() - no counter in use; more than NPUPROF_MAX_COUNTERS are not used. */
+/**
+ * npc_schedule_init() - no counter in use
+ * @schedule: filled
+ * @counters: how many counters there are; more than NPUPROF_MAX_COUNTERS are not used
+ *
+ * Context: Any context.
+ */
 void npc_schedule_init(struct npc_schedule *schedule, unsigned int counters);
 
 /**
@@ -46,12 +52,19 @@ void npc_schedule_init(struct npc_schedule *schedule, unsigned int counters);
  * @count: number of events
  * @slots: returned: where they are counted
  *
+ * Context: Any context.
  * Return: 0, or -ENOSPC if there are not enough counters; nothing has changed then.
  */
 int npc_schedule_add(struct npc_schedule *schedule, const __u16 *events, unsigned int count,
 		     struct npc_slots *slots);
 
-/** npc_slots_in_order() - true if event k of the ring is counted by counter k, for all of them. */
+/**
+ * npc_slots_in_order() - whether the order of events is that of the counters
+ * @slots: where the events of a ring are counted
+ *
+ * Context: Any context.
+ * Return: true if event k is counted by counter k, for all of them.
+ */
 bool npc_slots_in_order(const struct npc_slots *slots);
 
 #ifdef __cplusplus

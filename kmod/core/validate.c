@@ -63,7 +63,7 @@ int npc_request_find(unsigned long request, unsigned long *number, struct npc_re
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+	for (i = 0; i < npc_array_size(requests); i++) {
 		if ((requests[i].number ^ request) & ~SIZE_BITS)
 			continue;
 		*number = requests[i].number;

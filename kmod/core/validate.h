@@ -21,7 +21,8 @@ extern "C" {
 #define NPC_CLOCK_SIZE_MIN    32
 #define NPC_SIZE_MAX	      4096 /* of any structure, however new the caller */
 
-#define NPC_CORE_DEVICE		0xffff /* npuprof_add_ring.core of channels that belong to no core */
+/* npuprof_add_ring.core of channels that belong to no core */
+#define NPC_CORE_DEVICE		0xffff
 #define NPC_LATENCY_DEFAULT_NS	100000000ULL
 #define NPC_LATENCY_MAX_NS	60000000000ULL
 #define NPC_STOP_TIMEOUT_MAX_NS 600000000000ULL
@@ -42,6 +43,7 @@ struct npc_request {
  * @number: returned: NPUPROF_IOC_* as this header knows it
  * @found: returned: its sizes
  *
+ * Context: Any context.
  * Return: 0 or -ENOTTY.
  */
 int npc_request_find(unsigned long request, unsigned long *number, struct npc_request *found);
@@ -53,24 +55,57 @@ int npc_request_find(unsigned long request, unsigned long *number, struct npc_re
  * @size: its first word, read once
  * @request: sizes known here
  *
+ * Context: Any context.
  * Return: 0, -EINVAL (shorter than the first published size), -E2BIG (longer, and the part unknown
  * here is not zero, or beyond NPC_SIZE_MAX).
  */
 int npc_copy_in(void *to, const void *from, __u32 size, const struct npc_request *request);
 
-/** npc_copy_out() - give back what fits into @size bytes, but not the first word, the size. */
+/**
+ * npc_copy_out() - give back what fits, but not the first word, the size
+ * @to: the caller's structure
+ * @from: structure as known here
+ * @size: bytes that the caller has
+ * @request: sizes known here
+ *
+ * Context: Any context.
+ */
 void npc_copy_out(void *to, const void *from, __u32 size, const struct npc_request *request);
 
-/** npc_record_size() - bytes of one record of @channel, 0 if the channel is unknown. */
+/**
+ * npc_record_size() - how large a record of a channel is
+ * @channel: enum npuprof_channel
+ *
+ * Context: Any context.
+ * Return: bytes, 0 if the channel is unknown.
+ */
 __u32 npc_record_size(__u32 channel);
 
-/** npc_channel_per_core() - true if each core has a ring of its own. */
+/**
+ * npc_channel_per_core() - whether each core has a ring of its own
+ * @channel: enum npuprof_channel
+ *
+ * Context: Any context.
+ * Return: true if so.
+ */
 bool npc_channel_per_core(__u32 channel);
 
-/** npc_channel_sampled() - true if records come every period. */
+/**
+ * npc_channel_sampled() - whether records come every period
+ * @channel: enum npuprof_channel
+ *
+ * Context: Any context.
+ * Return: true if so.
+ */
 bool npc_channel_sampled(__u32 channel);
 
-/** npc_check_query() - flags of a query. Return: 0 or -EINVAL. */
+/**
+ * npc_check_query() - flags of a query
+ * @query: request
+ *
+ * Context: Any context.
+ * Return: 0 or -EINVAL.
+ */
 int npc_check_query(const struct npuprof_query *query);
 
 /**
@@ -89,6 +124,7 @@ struct npc_device {
  * @add: request
  * @device: what it is checked against
  *
+ * Context: Any context.
  * Return: 0, -EINVAL (flags, reserved fields, ranges, duplicates in an event list, events for cores
  * the ring is not about, both paths asked for), -EOPNOTSUPP (channel, event or mode the device does
  * not have).
@@ -104,6 +140,7 @@ int npc_check_add_ring(const struct npuprof_add_ring *add, const struct npc_devi
  * @page: page size
  * @data_bytes: returned: size of the data area with this ring
  *
+ * Context: Any context.
  * Return: 0, -ENOSPC (too many rings), -ENOMEM (data limit); nothing is set then.
  */
 int npc_place_ring(struct npuprof_add_ring *add, __u32 rings, __u64 data_used, __u64 data_max,
@@ -114,14 +151,27 @@ int npc_place_ring(struct npuprof_add_ring *add, __u32 rings, __u64 data_used, _
  * @control: request
  * @number: NPUPROF_IOC_START ...
  *
+ * Context: Any context.
  * Return: 0 or -EINVAL.
  */
 int npc_check_control(const struct npuprof_control *control, unsigned long number);
 
-/** npc_check_stats() - flags of a statistics request. Return: 0 or -EINVAL. */
+/**
+ * npc_check_stats() - flags of a statistics request
+ * @stats: request
+ *
+ * Context: Any context.
+ * Return: 0 or -EINVAL.
+ */
 int npc_check_stats(const struct npuprof_stats *stats);
 
-/** npc_check_clock() - flags of a clock request. Return: 0 or -EINVAL. */
+/**
+ * npc_check_clock() - flags of a clock request
+ * @clock: request
+ *
+ * Context: Any context.
+ * Return: 0 or -EINVAL.
+ */
 int npc_check_clock(const struct npuprof_clock *clock);
 
 #ifdef __cplusplus

@@ -27,7 +27,14 @@ struct npc_wakeup {
 	__u32 watermark;
 };
 
-/** npc_wakeup_init() - for a ring that holds nothing. */
+/**
+ * npc_wakeup_init() - for a ring that holds nothing
+ * @wakeup: filled
+ * @watermark: records that wake at once, 1 to the ring's slots
+ * @latency_ns: longest wait of a record
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
+ */
 void npc_wakeup_init(struct npc_wakeup *wakeup, __u32 watermark, __u64 latency_ns);
 
 /**
@@ -36,11 +43,18 @@ void npc_wakeup_init(struct npc_wakeup *wakeup, __u32 watermark, __u64 latency_n
  * @ring: the ring; overwrite rings wake nobody
  * @now_ns: any monotonic clock, the same in all calls
  *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
  * Return: true if the reader must be woken now; the records of the ring then count as told.
  */
 bool npc_wakeup_due(struct npc_wakeup *wakeup, const struct npc_ring *ring, __u64 now_ns);
 
-/** npc_wakeup_deadline() - when to ask npc_wakeup_due() again; NPC_TIME_NEVER: no record waits. */
+/**
+ * npc_wakeup_deadline() - when to ask npc_wakeup_due() again
+ * @wakeup: state
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
+ * Return: time in nanoseconds; NPC_TIME_NEVER: no record waits.
+ */
 __u64 npc_wakeup_deadline(const struct npc_wakeup *wakeup);
 
 #ifdef __cplusplus
