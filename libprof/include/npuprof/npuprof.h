@@ -40,7 +40,8 @@ typedef struct {
   int32_t running;  /* 1 while a session collects, else 0 */
   uint64_t beginNs; /* CLOCK_MONOTONIC_RAW of its begin; 0 without one */
   uint64_t dataTypes;
-  uint32_t deviceCount; /* used entries of devices: those that the session lists */
+  uint32_t
+      deviceCount; /* used entries of devices: those that the session lists, numbered as their directories */
   uint32_t devices[64];
   char directory[4096]; /* PROF_* of the running session, or of the last one; "" before the first */
 } npuprofStatus;

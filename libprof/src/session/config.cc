@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "device/device_file.h"
+#include "device/visible.h"
 
 namespace npuprof {
 namespace {
@@ -110,7 +111,9 @@ Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const 
     }
     if (seen >> id & 1) return refuse(fmt::format("device {} is listed twice", id));
     seen |= uint64_t{1} << id;
-    made->dev_ids[i] = id;
+    const auto driver = device::DriverId(id);
+    if (!driver) return refuse(fmt::format("device {} does not exist for the runtime of this process", id));
+    made->dev_ids[i] = *driver;
   }
   made->dev_ids[count] = kHostDevice;
   made->dev_nums = count + 1;

@@ -33,6 +33,7 @@ struct Wanted {
   int metrics = ACL_AICORE_NONE;
   uint64_t data_types = 0;
   std::vector<uint16_t> events = {};  ///< counted instead of a group, unless empty
+  uint32_t core_interval_ms = 0;      ///< counters are read so often instead of task by task; 0: by task
 };
 Wanted ToWanted(const aclprofConfig& config);
 
@@ -45,7 +46,7 @@ Result CheckDataTypes(uint64_t data_types);
 
 /// Living configurations, so that a pointer freed twice, or never made here, is refused instead of followed.
 /// Any thread.
-/// @param devices_present  ids there are
+/// @param devices, devices_present  ids as the program numbers them; the configuration has the driver's (device/visible.h)
 /// @param config  on success the new configuration
 Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const void* events,
                     uint64_t data_types, const std::vector<uint32_t>& devices_present,

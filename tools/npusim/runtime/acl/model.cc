@@ -30,7 +30,8 @@ struct LoadedModel {
   std::vector<RtOperator> ops;
   std::vector<std::optional<ops::Operator>> dynamic;  // of those whose shapes are settled at each execution
   ModelMemory memory;
-  uint32_t device;
+  uint32_t device;           // as the program numbers it
+  uint32_t reported_device;  // as the driver does
   mutable std::atomic<uint64_t> executions{0};
 };
 
@@ -90,6 +91,9 @@ int Load(uint32_t* id, Read read) {
   model->inputs = file.inputs;
   model->outputs = file.outputs;
   model->device = static_cast<uint32_t>(device);
+  int32_t reported = device;
+  if (int code = rtGetVisibleDeviceIdByLogicDeviceId(device, &reported)) return code;
+  model->reported_device = static_cast<uint32_t>(reported);
   for (size_t i = 0; i < file.ops.size(); i++) {
     model->ops.push_back(ToLaunchable(file.ops[i], file.plans[i]));
     model->dynamic.push_back(file.ops[i].is_static ? std::nullopt : std::optional(file.ops[i]));
@@ -103,7 +107,7 @@ int Load(uint32_t* id, Read read) {
     model->memory.Place(*id);
     Models().models[*id] = model;
   }
-  MsprofSetDeviceIdByGeModelIdx(*id, model->device);
+  MsprofSetDeviceIdByGeModelIdx(*id, model->reported_device);
   rtAnnounceModel(*id, HashOf(file.name));
   if (begin != 0)
     ReportApi(MSPROF_REPORT_MODEL_LEVEL, MSPROF_REPORT_MODEL_LOAD_TYPE, *id, begin,
@@ -145,7 +149,7 @@ int Execute(uint32_t id, const aclmdlDataset* input, const aclmdlDataset* output
   const bool marked = graph == nullptr && AclSwitches().Any(PROF_TRAINING_TRACE);
   Span span(rtGraphEngineWants(kModelBits), MSPROF_REPORT_MODEL_LEVEL, MSPROF_REPORT_MODEL_EXECUTE_TYPE, id);
   if (marked) rtProfilerTraceEx(iteration, id, kModelStartTag, stream);
-  MemoryTrace memory(model->memory, model->device, graph == nullptr);
+  MemoryTrace memory(model->memory, model->reported_device, graph == nullptr);
   for (size_t i = 0; i < model->ops.size(); i++) {
     if (model->dynamic[i]) Schedule(*model->dynamic[i], model->ops[i].name);
     if (int code = rtLaunchOperator(model->ops[i], stream)) return code;
@@ -212,7 +216,7 @@ aclError aclmdlUnload(uint32_t modelId) {
     Models().models.erase(modelId);
   }
   rtForgetModel(modelId);
-  MsprofUnsetDeviceIdByGeModelIdx(modelId, model->device);
+  MsprofUnsetDeviceIdByGeModelIdx(modelId, model->reported_device);
   return ACL_SUCCESS;
 }
 

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 
 #include "acl/acl_base.h"
 #include "runtime/core/graph.h"
 #include "runtime/core/reporting.h"
+#include "runtime/core/visible.h"
 
 namespace npusim {
 namespace {
@@ -31,7 +33,7 @@ int NoContext() {
 
 std::string NoSuchDevice(int64_t id) {
   const uint32_t count = Runtime::Get().count();
-  if (count == 0) return fmt::format("device {} does not exist: {}", id, Host::Get().trouble());
+  if (count == 0) return fmt::format("device {} does not exist: {}", id, Runtime::Get().trouble());
   return fmt::format("device {} does not exist, allowed are 0 to {}", id, count - 1);
 }
 
@@ -48,7 +50,16 @@ Runtime& Runtime::Get() {
 }
 
 Runtime::Runtime() {
-  for (uint32_t i = 0; i < Host::Get().device_count(); i++) devices_.push_back(std::make_unique<Device>(i));
+  std::string complaint;
+  const char* text = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
+  for (const uint32_t id : VisibleDevices(text, Host::Get().device_count(), &complaint))
+    devices_.push_back(std::make_unique<Device>(id, static_cast<uint32_t>(devices_.size())));
+  if (!complaint.empty()) std::fprintf(stderr, "npusim: %s.\n", complaint.c_str());
+  if (Host::Get().device_count() > 0) hidden_ = complaint;
+}
+
+std::string Runtime::trouble() const {
+  return hidden_.empty() ? Host::Get().trouble() : hidden_;
 }
 
 Device* Runtime::Owner(const void* address) {
@@ -121,7 +132,7 @@ int Device::Close() {
     std::lock_guard lock(mutex);
     if (users == 0)
       return rtFail(ACL_ERROR_RT_INVALID_DEVICEID,
-                    fmt::format("device {} is not set, so it cannot be reset", id));
+                    fmt::format("device {} is not set, so it cannot be reset", number));
     if (users > 1) {
       users--;
       return ACL_SUCCESS;
@@ -180,9 +191,18 @@ uint32_t rtDeviceCount(void) {
   return Runtime::Get().count();
 }
 
+// No sentences: it is asked by libraries, and the program's last failure is not theirs to replace.
+int rtGetVisibleDeviceIdByLogicDeviceId(int32_t logicDeviceId, int32_t* visibleDeviceId) {
+  const Device* d = Runtime::Get().device(logicDeviceId);
+  if (visibleDeviceId == nullptr) return ACL_ERROR_RT_PARAM_INVALID;
+  if (d == nullptr) return ACL_ERROR_RT_INVALID_DEVICEID;
+  *visibleDeviceId = static_cast<int32_t>(d->id);
+  return ACL_SUCCESS;
+}
+
 int rtDeviceShape(uint32_t device, RtDeviceShape* shape) {
   if (device >= rtDeviceCount()) return BadDevice(static_cast<int32_t>(device));
-  const Settings& s = Host::Get().settings(device);
+  const Settings& s = Host::Get().settings(Runtime::Get().device(static_cast<int32_t>(device))->id);
   *shape = {s.cube_cores, s.vector_cores};
   return ACL_SUCCESS;
 }
@@ -220,7 +240,7 @@ int rtResetAllDevices(void) {
 int rtGetDevice(int32_t* id) {
   Context* c = CurrentContext();
   if (c == nullptr) return NoContext();
-  *id = static_cast<int32_t>(c->device->id);
+  *id = static_cast<int32_t>(c->device->number);
   return ACL_SUCCESS;
 }
 
@@ -303,9 +323,9 @@ int rtStreamCreate(void** stream) {
   std::lock_guard lock(c->device->mutex);
   Stream* s = c->device->NewStream(c);
   if (s == nullptr)
-    return rtFail(
-        ACL_ERROR_RT_NO_STREAM_RESOURCE,
-        fmt::format("device {} has {} streams, more are not possible", c->device->id, Device::kStreams - 1));
+    return rtFail(ACL_ERROR_RT_NO_STREAM_RESOURCE,
+                  fmt::format("device {} has {} streams, more are not possible", c->device->number,
+                              Device::kStreams - 1));
   *stream = s;
   return ACL_SUCCESS;
 }
@@ -341,7 +361,7 @@ int rtStreamSynchronize(void* stream, int32_t timeout_ms) {
   if (int failure = s->failure.load())
     return rtFail(
         ACL_ERROR_RT_DEVICE_TASK_ABORT,
-        fmt::format("tasks of stream {} were torn off because device {} {}", s->id, s->device->id,
+        fmt::format("tasks of stream {} were torn off because device {} {}", s->id, s->device->number,
                     failure == -ENODEV       ? "went away"
                     : failure == -ENOSPC     ? "has no room for more"
                     : failure == -EOWNERDEAD ? "belongs to the process that this one was forked from"
@@ -367,6 +387,6 @@ int rtStreamGetId(void* stream, int32_t* id) {
 int rtStreamGetDevice(void* stream, int32_t* device) {
   int code = ACL_SUCCESS;
   Stream* s = ResolveStream(stream, &code);
-  if (s != nullptr) *device = static_cast<int32_t>(s->device->id);
+  if (s != nullptr) *device = static_cast<int32_t>(s->device->number);
   return code;
 }

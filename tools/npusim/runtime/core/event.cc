@@ -145,7 +145,7 @@ int rtStreamWaitEvent(void* stream, void* handle) {
   if (e->device != s->device)
     return rtFail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
                   fmt::format("stream {} of device {} cannot wait for an event of device {}", s->id,
-                              s->device->id, e->device->id));
+                              s->device->number, e->device->number));
   const TaskSpec spec = SyncSpec(NPUSIM_TASK_EVENT_WAIT, MSPROF_RTS_TASK_EVENT_WAIT, e->sync_id);
   {
     std::lock_guard stream_lock(s->mutex);
@@ -268,9 +268,9 @@ int rtNotifyWait(void* handle, void* stream) {
   Stream* s = n == nullptr ? nullptr : ResolveStream(stream, &code);
   if (s == nullptr) return code;
   if (n->device != s->device)
-    return rtFail(
-        ACL_ERROR_RT_PARAM_INVALID,
-        fmt::format("a notify of device {} cannot be waited for on device {}", n->device->id, s->device->id));
+    return rtFail(ACL_ERROR_RT_PARAM_INVALID,
+                  fmt::format("a notify of device {} cannot be waited for on device {}", n->device->number,
+                              s->device->number));
   return s->Put(SyncSpec(NPUSIM_TASK_NOTIFY_WAIT, MSPROF_RTS_TASK_NOTIFY_WAIT, n->sync_id));
 }
 

@@ -188,7 +188,7 @@ int rtCaptureBegin(void* stream) {
     std::lock_guard lock(s->device->mutex);
     if (!s->device->events.Take(&graph->begin_event) || !s->device->events.Take(&graph->end_event))
       return rtFail(ACL_ERROR_RT_NO_MODEL_RESOURCE,
-                    fmt::format("device {} has no event left", s->device->id));
+                    fmt::format("device {} has no event left", s->device->number));
   }
   {
     std::lock_guard lock(Graphs().mutex);
@@ -261,8 +261,8 @@ int rtGraphExecute(void* handle, void* stream) {
   if (s == nullptr) return code;
   if (s->device != g->device)
     return rtFail(ACL_ERROR_RT_STREAM_MODEL,
-                  fmt::format("the graph was captured on device {}, stream {} is on {}", g->device->id, s->id,
-                              s->device->id));
+                  fmt::format("the graph was captured on device {}, stream {} is on {}", g->device->number,
+                              s->id, s->device->number));
   if (s->capture.graph != nullptr)
     return rtFail(ACL_ERROR_RT_STREAM_CAPTURED,
                   fmt::format("stream {} captures and cannot execute a graph", s->id));

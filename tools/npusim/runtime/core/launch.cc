@@ -93,7 +93,8 @@ int rtProfilerTraceEx(uint64_t index, uint64_t model_id, uint16_t tag, void* str
   mark.step_model = model_id;
   mark.step_tag = tag;
   if (Host::Get().Submit(s->device->id, mark) != 0)
-    return rtFail(ACL_ERROR_RT_DEVICE_TASK_ABORT, fmt::format("device {} takes no step mark", s->device->id));
+    return rtFail(ACL_ERROR_RT_DEVICE_TASK_ABORT,
+                  fmt::format("device {} takes no step mark", s->device->number));
   return ACL_SUCCESS;
 }
 
@@ -165,7 +166,9 @@ int npusimNetwork(void* stream, int send, uint64_t bytes) {
 int npusimTotals(uint32_t device, npusimDeviceTotals* totals, size_t size) {
   if (totals == nullptr) return rtFail(ACL_ERROR_INVALID_PARAM, "the address for the totals is null");
   npusim_totals t{};
-  if (Host::Get().Totals(device, &t) != 0) return rtFail(ACL_ERROR_RT_INVALID_DEVICEID, NoSuchDevice(device));
+  const Device* d = Runtime::Get().device(static_cast<int32_t>(device));
+  if (d == nullptr || Host::Get().Totals(d->id, &t) != 0)
+    return rtFail(ACL_ERROR_RT_INVALID_DEVICEID, NoSuchDevice(device));
   npusimDeviceTotals out{};
   out.tasksSubmitted = t.submitted;
   out.tasksStarted = t.started;
@@ -190,7 +193,7 @@ int npusimTotals(uint32_t device, npusimDeviceTotals* totals, size_t size) {
   out.l2Hits = t.l2_lines[0];
   out.l2Misses = t.l2_lines[1];
   out.mediaFrames = t.dvpp_frames;
-  out.interruptsSwallowed = Host::Get().SwallowedInterrupts(device);
+  out.interruptsSwallowed = Host::Get().SwallowedInterrupts(d->id);
   std::memcpy(totals, &out, std::min(size, sizeof out));
   return ACL_SUCCESS;
 }

@@ -76,7 +76,7 @@ int rtMalloc(void** address, size_t bytes) {
   const size_t free_bytes = Device::kMemoryBytes - d.memory_used;
   if (bytes > free_bytes)
     return rtFail(ACL_ERROR_RT_MEMORY_ALLOCATION,
-                  fmt::format("{} bytes asked for, device {} has {} free", bytes, d.id, free_bytes));
+                  fmt::format("{} bytes asked for, device {} has {} free", bytes, d.number, free_bytes));
   const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* p = std::aligned_alloc(kAlignment, rounded);
   if (p == nullptr)

@@ -143,10 +143,11 @@ class Device {
   static constexpr uint32_t kStreams = 2048;  // larger numbers would read as flags in task records
   static constexpr size_t kMemoryBytes = size_t{64} << 30;
 
-  explicit Device(uint32_t number) : id(number) {}
+  Device(uint32_t driver_id, uint32_t program_number) : id(driver_id), number(program_number) {}
 
-  const uint32_t id;
-  std::mutex mutex;  // all that follows
+  const uint32_t id;      // of the driver, and in everything that is reported
+  const uint32_t number;  // by which the program knows it
+  std::mutex mutex;       // all that follows
   int users = 0;
   Context* primary = nullptr;
   std::vector<std::unique_ptr<Context>> contexts;
@@ -172,12 +173,15 @@ class Runtime {
                                                                 : nullptr;
   }
   uint32_t count() const { return static_cast<uint32_t>(devices_.size()); }
+  // Why there is none.
+  std::string trouble() const;
   // Device whose memory holds @p address, or nullptr.
   Device* Owner(const void* address);
 
  private:
   Runtime();
   std::vector<std::unique_ptr<Device>> devices_;
+  std::string hidden_;  // what hides all devices, or ""
 };
 
 // A sentence on a device that is not there: what ids are allowed, or why there is none at all.

@@ -61,6 +61,9 @@ RT_EXPORT const char* rtTakeMessage(void);
 
 /* -- devices and contexts -- */
 RT_EXPORT uint32_t rtDeviceCount(void);
+/** The driver's id of the device that the program calls @p logicDeviceId; they differ with ASCEND_RT_VISIBLE_DEVICES.
+ * Keeps no sentence. */
+RT_EXPORT int rtGetVisibleDeviceIdByLogicDeviceId(int32_t logicDeviceId, int32_t* visibleDeviceId);
 RT_EXPORT int rtSetDevice(int32_t device);
 RT_EXPORT int rtResetDevice(int32_t device);
 RT_EXPORT int rtResetAllDevices(void);

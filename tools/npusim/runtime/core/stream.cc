@@ -81,7 +81,7 @@ int Stream::Submit(const npusim_task& task, const Effect& effect) {
   submitted.store(before, std::memory_order_relaxed);
   return rtFail(
       status == -EINVAL ? ACL_ERROR_RT_PARAM_INVALID : ACL_ERROR_RT_DEVICE_TASK_ABORT,
-      fmt::format("device {} refuses a task of kind {} on stream {}: {}", device->id, task.kind, id,
+      fmt::format("device {} refuses a task of kind {} on stream {}: {}", device->number, task.kind, id,
                   status == -EINVAL       ? "a value is out of range"
                   : status == -EOWNERDEAD ? "it belongs to the process that this one was forked from"
                                           : "the device is gone"));
