@@ -4,7 +4,7 @@
  *
  * usage: configured CONFIG DEVICES TASKS DIR
  * CONFIG is the file for aclInit(), "-" for none, "never" for a program that does not call aclInit(). DEVICES is a comma
- * list of ids, TASKS how many kernels run on each. DIR is given to aclprofInit(). Prints a line of JSON.
+ * list of ids, TASKS how many kernels run on each; if the process sees no device it only lists them for aclprof. DIR is given to aclprofInit(). Prints a line of JSON.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,14 +51,15 @@ int main(int argc, char** argv) {
     return 0;
   }
   check(aclrtGetDeviceCount(&present), "aclrtGetDeviceCount");
-  for (uint32_t i = 0; i < count; i++) run(devices[i], tasks);
+  const uint32_t used = present > 0 ? count : 0;
+  for (uint32_t i = 0; i < used; i++) run(devices[i], tasks);
   printf(", \"devices\": %u, \"init\": %d", present, aclprofInit(argv[4], strlen(argv[4])));
   aclprofConfig* config = aclprofCreateConfig(devices, count, ACL_AICORE_NONE, NULL, ACL_PROF_TASK_TIME_L0);
   printf(", \"config\": %d, \"start\": %d", config != NULL, aclprofStart(config));
-  for (uint32_t i = 0; i < count; i++) run(devices[i], tasks);
+  for (uint32_t i = 0; i < used; i++) run(devices[i], tasks);
   printf(", \"stop\": %d, \"finalize\": %d}\n", aclprofStop(config), aclprofFinalize());
   if (config != NULL) check(aclprofDestroyConfig(config), "aclprofDestroyConfig");
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < used; i++) {
     check(aclrtSetDevice((int32_t)devices[i]), "aclrtSetDevice");
     check(aclrtResetDevice((int32_t)devices[i]), "aclrtResetDevice");
     check(aclrtResetDevice((int32_t)devices[i]), "aclrtResetDevice");

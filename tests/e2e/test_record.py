@@ -229,6 +229,67 @@ class Attach(RecordTest):
         while "npuprof-attach" not in self.threads(pid):  # it names itself
             self.assertLess(time.monotonic(), deadline, self.threads(pid))
 
+    def test_a_process_in_dynamic_mode_waits_to_be_attached_to(self):
+        service, out, own = self.service(PROFILING_MODE="dynamic"), self.fresh("out"), self.fresh("own")
+        self.assertEqual("none", self.state(service.pid))
+        self.assertEqual("done", service.tell("work 3"))
+        for count in (5, 2):
+            self.assertEqual("200006 100042", service.tell(f"own {own}"))
+            self.command("-o", out, "--pid", service.pid, "--start")
+            self.assertEqual("recording", self.state(service.pid))
+            self.assertEqual("done", service.tell(f"work {count}"))
+            self.assertEqual("100042 100042", service.tell("end"))
+            self.command("--pid", service.pid, "--stop")
+        self.assertEqual(0, service.end()[2])
+        self.assertEqual([5, 2], [self.kernels(p) for p in self.profiles(out)])
+        self.assertEqual([], self.profiles(own))
+
+    def configured(self, out, **sample):
+        return self.service(PROFILING_MODE="delay_or_duration", PROFILER_SAMPLECONFIG=json.dumps({"result_dir": out, **sample}))
+
+    def test_a_configuration_waits_for_its_delay_and_keeps_the_process(self):
+        out, own = self.fresh("out"), self.fresh("own")
+        service = self.configured(out, delayTime="1")
+        self.until(service.pid, "own")
+        self.assertEqual("done", service.tell("work 4"))
+        self.assertEqual("100042 100042", service.tell(f"own {own}"))
+        self.assertEqual(0, service.end()[2])
+        path, = self.profiles(out)
+        self.assertEqual(4, self.kernels(path))
+
+    def test_a_configuration_ends_after_its_duration_and_keeps_the_process(self):
+        out, own = self.fresh("out"), self.fresh("own")
+        service = self.configured(out, durationTime=1)
+        self.until(service.pid, "none")
+        self.assertEqual("done", service.tell("work 4"))
+        self.assertEqual("100042 100042", service.tell(f"own {own}"))
+        self.assertEqual(0, service.end()[2])
+        path, = self.profiles(out)
+        self.assertEqual(0, self.kernels(path))
+        window = Profile(path).manifest["window"]
+        self.assertGreaterEqual(window["end_monotonic_raw_ns"] - window["begin_monotonic_raw_ns"], 10**9)
+
+    def test_a_configuration_whose_delay_does_not_pass_is_told_of(self):
+        out = self.fresh("out")
+        service = self.configured(out, delayTime=3600)
+        self.assertEqual("waiting", self.state(service.pid))
+        self.assertIn("it is recorded already", self.command("-o", out, "--pid", service.pid, "--start", status=1).stderr)
+        self.assertIn("it is not recorded", self.command("--pid", service.pid, "--stop", status=1).stderr)
+        _, err, status = service.end()
+        self.assertEqual((0, []), (status, self.profiles(out)))
+        self.assertIn("nothing was recorded for PROFILER_SAMPLECONFIG: the end came before its delay of 3600000 ms", err)
+
+    def test_nothing_begins_while_the_process_ends(self):
+        out = self.fresh("out")
+        service = self.service(NPUPROF, "record", "-o", out, "--delay", "1h", "--")
+        pid = service.pid
+        self.assertEqual("waiting", self.state(pid))
+        self.assertEqual("ending", service.tell("linger"))
+        self.assertEqual("none", self.state(pid))
+        self.assertIn("the process ends", self.command("-o", out, "--pid", pid, "--start", status=1).stderr)
+        self.assertEqual([], self.profiles(out))
+        self.assertIn("the program ended before the delay had passed", service.end()[1])
+
     def test_a_forked_child_is_not_taken_for_its_parent(self):
         service = self.service()
         child = int(service.tell("fork"))

@@ -95,9 +95,9 @@ struct MsprofCommandHandle {
   uint64_t profSwitchHi;
   uint32_t devNums;
   uint32_t devIdList[MSPROF_MAX_DEV_NUM];
-  uint32_t modelId; /* PROF_INVALID_MODE_ID unless subscribing */
-  uint32_t type;    /* MsprofCommandHandleType */
-  uint32_t cacheFlag;
+  uint32_t modelId;   /* PROF_INVALID_MODE_ID unless subscribing */
+  uint32_t type;      /* MsprofCommandHandleType */
+  uint32_t cacheFlag; /* 1 when a model is subscribed or no longer */
   struct MsprofCommandHandleParams params;
 };
 
@@ -112,7 +112,8 @@ typedef int32_t (*ProfCommandHandle)(uint32_t type, void *data, uint32_t len);
 /**
  * Registers a callback of a component. INIT, START: RUNTIME, ASCENDCL, GE first, then by rising id; STOP,
  * FINALIZE: GE, ASCENDCL, RUNTIME first. A callback registered while a session runs is told INIT and START
- * before this function returns.
+ * before this function returns, and of each model that is subscribed. MODEL_SUBSCRIBE comes in the order of START,
+ * MODEL_UNSUBSCRIBE in that of STOP.
  * @return 0, also for a callback known already; MSPROF_ERROR_CONFIG_INVALID for NULL
  */
 MSVP_PROF_API int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandle handle);
@@ -207,8 +208,9 @@ struct MsprofGeOptions {
  * the npuprof command (NPUPROF_RECORD_DIR), else PROFILER_SAMPLECONFIG (ACL_ENV, DYNA, or else the first device that is
  * opened), else the data. Then aclprofInit, aclprofStart and the like return 100042.
  * @param dataType ACL_ENV and DYNA look at the environment; ACL_JSON has the text of acl.json or of its object `profiler`
- *        as data; GE_OPTIONS a struct MsprofGeOptions; PURE_CPU a struct MsprofCommandHandleParams whose profData is the
- *        text of a sample.json; FINALIZE is MsprofFinalize()
+ *        as data; GE_OPTIONS a struct MsprofGeOptions; HELPER and PURE_CPU a struct MsprofCommandHandleParams whose profData is
+ *        the text of a sample.json, PURE_CPU for the host alone; AICPU starts nothing: its callback is told what to do;
+ *        FINALIZE is MsprofFinalize()
  * @param data, dataLen what belongs to dataType, else ignored
  * @return 0; MSPROF_ERROR_ACL_JSON_OFF if the text of ACL_JSON does not switch profiling on; MSPROF_ERROR_CONFIG_INVALID
  *         for other types, unknown keys and values that are not allowed; MSPROF_ERROR if the session failed to start or
@@ -236,24 +238,67 @@ struct MsprofConfig {
 #define MSPROF_MODE_SUBSCRIBE 7U
 
 /**
- * Starts a session for a component of the runtime; MsprofStop() or MsprofFinalize() ends it.
+ * Starts a session for a component of the runtime; MsprofStop() with the same type or MsprofFinalize() ends it.
  * @param dataType 7 (subscription) is refused, all others are alike
  * @return 0; MSPROF_ERROR_CONFIG_INVALID for NULL, a wrong size and values that are not allowed; MSPROF_ERROR if it failed
  *         to start or somebody profiles already
  */
 MSVP_PROF_API int32_t MsprofStart(uint32_t dataType, const struct MsprofConfig *config, uint32_t length);
-/** Stops the session of MsprofStart() or MsprofInit(), whatever the configuration says. @return 0 or MSPROF_ERROR */
+/**
+ * Stops the session that MsprofStart() started with this type, whatever the configuration says, and no other.
+ * @return 0, also if nobody profiles; MSPROF_ERROR if somebody else does, or the session could not be completed
+ */
 MSVP_PROF_API int32_t MsprofStop(uint32_t dataType, const struct MsprofConfig *config, uint32_t length);
 
 /** Obsolete and without effect. @return 0 */
 MSVP_PROF_API int32_t MsprofSetConfig(uint32_t configType, const char *config, size_t configLength);
 
 /**
- * By this a collector that is a library of its own takes the place of the dispatcher's functions. Here the collector is
- * built in and gets every record itself, so the callback is checked and never called.
+ * An older MsprofRegisterCallback(), without a module. A callback of type 0 is a ProfCommandHandle and is told what those of
+ * modules are told, after them. What callbacks of other types would be called with is not published: they are checked, never
+ * called, and standard error says so.
  * @return 0; MSPROF_ERROR_CONFIG_INVALID for a type outside 0 to 16, NULL, or a length that is not that of a pointer
  */
 MSVP_PROF_API int32_t MsprofRegisterProfileCallback(int32_t callbackType, void *callback, uint32_t length);
+
+/* Second argument of MsprofReportData(). */
+#define MSPROF_REPORTER_REPORT       0U
+#define MSPROF_REPORTER_INIT         1U
+#define MSPROF_REPORTER_UNINIT       2U
+#define MSPROF_REPORTER_DATA_MAX_LEN 3U
+#define MSPROF_REPORTER_HASH         4U
+
+/** A text whose number MsprofReportData() tells. */
+struct MsprofHashData {
+  int32_t deviceId; /* ignored */
+  size_t dataLen;
+  unsigned char *data;
+  uint64_t hashId; /* out */
+};
+
+/**
+ * An older form of reporting. INIT and UNINIT have no effect; DATA_MAX_LEN writes MsprofGetBatchReportMaxSize() into the
+ * uint32_t at data; HASH numbers the text of the struct MsprofHashData at data as MsprofGetHashId() does. REPORT has data in a
+ * form of the module's own, for which the files have no place: the manifest says how many were not kept.
+ * @return 0; MSPROF_ERROR_CONFIG_INVALID for another type or data that do not belong to it; MSPROF_ERROR for a REPORT while
+ *         somebody collects
+ */
+MSVP_PROF_API int32_t MsprofReportData(uint32_t moduleId, uint32_t type, void *data, uint32_t len);
+
+/**
+ * Whether operator @p op is to be reported: while somebody collects, every one, because no chip that is supported chooses
+ * (ACL_PROF_OPTYPE). @param type ignored @param len bytes of the name; NULL and 0 are no operator
+ */
+MSVP_PROF_API bool MsprofCheckOpSwitch(uint32_t type, const char *op, uint32_t len);
+
+/**
+ * While somebody collects, has a stream mark the device's record with a number and a tag as they are (16 bits; 0 and 1 are begin
+ * and end of a model, 60000 and 60001 of a step). @return 0, also when nobody collects; MSPROF_ERROR if the stream takes no mark
+ */
+MSVP_PROF_API int32_t profSetStepInfo(uint64_t indexId, uint16_t tagId, void *stream);
+
+/** Does nothing, and standard error says so: components are told by the profiler alone. @return 0; 3 for NULL or no bytes */
+MSVP_PROF_API int32_t profSetProfCommand(void *command, uint32_t len);
 
 /** Called by the runtime when it ends: stops the session that MsprofInit() or MsprofStart() started. @return 0 or MSPROF_ERROR */
 MSVP_PROF_API int32_t MsprofFinalize(void);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <exception>
+
 #include "session/result.h"
 
 namespace npuprof::api {
@@ -10,13 +12,20 @@ int Answer(const Result& result) noexcept;
 /// The same for the Msprof* functions, whose codes are small numbers.
 int Answer(int code, const char* sentence, const char* family = "EK0001") noexcept;
 
-/// Runs @p body, which returns a Result; memory that runs out must not become an exception in a C program.
+/// What an exception comes to: memory that ran out, a thread that could not be started, or what it says.
+Result FromException(std::exception_ptr exception);
+
+/// Runs @p body, which returns a Result; what is thrown must not become an exception in a C program.
 template <typename Body>
 int Guarded(Body&& body) noexcept {
   try {
     return Answer(body());
   } catch (...) {
-    return Answer(code::kFailure, "an internal error occurred, most likely memory ran out", "EK0201");
+    try {
+      return Answer(FromException(std::current_exception()));
+    } catch (...) {  // there is no memory for the sentence either
+      return Answer(code::kFailure, "memory ran out", "EK0201");
+    }
   }
 }
 

@@ -58,17 +58,25 @@ int32_t Configure(OptionSource source, std::string_view text, const std::string&
   return off ? MSPROF_ERROR_ACL_JSON_OFF : AsMsprofCode(code);
 }
 
-// A program without a device: the text of a sample.json and a path.
-int32_t StartOfHost(const MsprofCommandHandleParams& params) {
+Result SetStorageLimit(uint32_t megabytes, RecordRequest* request) {
+  if (megabytes == 0) return Result::Ok();
+  return request->settings.Set(ACL_PROF_STORAGE_LIMIT, fmt::format("{}MB", megabytes));
+}
+
+// The text of a sample.json and a path, of a program with devices or without.
+int32_t StartByText(const MsprofCommandHandleParams& params, bool devices) {
   return AsMsprofCode(npuprof::api::Guarded([&] {
     std::optional<RecordRequest> request;
     if (Result result = npuprof::ReadOptions(OptionSource::kSampleConfig, Bounded(params.profData), &request);
         !result.ok())
       return result;
-    request->all_devices = false;
-    request->wanted.devices.clear();
+    if (!devices) {
+      request->all_devices = false;
+      request->wanted.devices.clear();
+    }
+    if (Result result = SetStorageLimit(params.storageLimit, &*request); !result.ok()) return result;
     if (const auto path = Bounded(params.path); !path.empty()) request->output = path;
-    return Manager::Process().StartComponentSession(std::move(*request));
+    return Manager::Process().StartComponentSession(std::move(*request), std::nullopt, "MsprofInit");
   }));
 }
 
@@ -98,10 +106,7 @@ Result FromComponent(const MsprofConfig& config, RecordRequest* request) {
   request->wanted.data_types = npuprof::CompleteDataTypes(config.profSwitch);
   if (Result result = npuprof::CheckDataTypes(request->wanted.data_types); !result.ok()) return result;
   request->wanted.metrics = static_cast<int>(config.metrics);
-  if (config.storageLimit != 0) {
-    const std::string limit = fmt::format("{}MB", config.storageLimit);
-    if (Result result = request->settings.Set(ACL_PROF_STORAGE_LIMIT, limit); !result.ok()) return result;
-  }
+  if (Result result = SetStorageLimit(config.storageLimit, request); !result.ok()) return result;
   if (const std::string_view path = Bounded(config.dumpPath); !path.empty()) request->output = path;
   return Result::Ok();
 }
@@ -256,20 +261,25 @@ int32_t MsprofInit(uint32_t dataType, void* data, uint32_t dataLen) {
       return Configure(OptionSource::kGeOptions, Bounded(options->options),
                        std::string(Bounded(options->jobId)));
     }
+    case MSPROF_CTRL_INIT_HELPER:
     case MSPROF_CTRL_INIT_PURE_CPU: {
       if (!data || dataLen != sizeof(MsprofCommandHandleParams))
         return Answer(
             MSPROF_ERROR_CONFIG_INVALID,
             "the parameters of MsprofInit are NULL or have not the size of MsprofCommandHandleParams");
-      return StartOfHost(*static_cast<const MsprofCommandHandleParams*>(data));
+      return StartByText(*static_cast<const MsprofCommandHandleParams*>(data),
+                         dataType == MSPROF_CTRL_INIT_HELPER);
     }
+    case MSPROF_CTRL_INIT_AICPU:
+      return MSPROF_ERROR_NONE;  // it is told by its callback when there is something to do
     case MSPROF_CTRL_FINALIZE:
       return MsprofFinalize();
     default:
       return Answer(
           MSPROF_ERROR_CONFIG_INVALID,
           "MsprofInit was called with a type that is not served; allowed are 0 (environment), 1 (acl.json), "
-          "2 (options of GE), 3 (end), 5 (host alone) and 255");
+          "2 (options of GE), 3 (end), 4 (text of a sample.json), 5 (the same, host alone), 6 (AI CPU) and "
+          "255");
   }
 }
 
@@ -283,25 +293,13 @@ int32_t MsprofStart(uint32_t dataType, const struct MsprofConfig* config, uint32
   return AsMsprofCode(npuprof::api::Guarded([&] {
     RecordRequest request;
     if (Result result = FromComponent(*config, &request); !result.ok()) return result;
-    return Manager::Process().StartComponentSession(std::move(request));
+    return Manager::Process().StartComponentSession(std::move(request), dataType, "MsprofStart");
   }));
 }
 
-int32_t MsprofStop(uint32_t, const struct MsprofConfig*, uint32_t) {
-  return MsprofFinalize();
-}
-
-int32_t MsprofSetConfig(uint32_t, const char*, size_t) {
-  return MSPROF_ERROR_NONE;
-}
-
-int32_t MsprofRegisterProfileCallback(int32_t callbackType, void* callback, uint32_t length) {
-  constexpr int32_t kLastType = 16;
-  if (callbackType < 0 || callbackType > kLastType || !callback || length != sizeof(void*)) {
-    return Answer(MSPROF_ERROR_CONFIG_INVALID,
-                  "a callback of a collector has a type from 0 to 16, is not NULL and as long as a pointer");
-  }
-  return MSPROF_ERROR_NONE;
+int32_t MsprofStop(uint32_t dataType, const struct MsprofConfig*, uint32_t) {
+  return AsMsprofCode(
+      npuprof::api::Guarded([&] { return Manager::Process().StopComponentSession(dataType); }));
 }
 
 int32_t MsprofFinalize(void) {

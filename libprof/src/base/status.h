@@ -17,6 +17,7 @@ enum class ErrorKind {
   kDevice,           ///< the device or its driver refused or failed
   kIo,               ///< a read or write failed
   kTimeout,          ///< a deadline passed first
+  kThread,           ///< a thread could not be started
   kForked,           ///< called in a forked child on an object of the parent
 };
 

@@ -103,7 +103,7 @@ Status Drain::Impl::Start(const Options& options) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) {
     delete self;
-    return Status::Fail(ErrorKind::kIo,
+    return Status::Fail(ErrorKind::kThread,
                         fmt::format("the drain thread could not be started: {}", std::strerror(error)),
                         error);
   }

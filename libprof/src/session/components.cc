@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <tuple>
 
 #include "acl/acl_prof.h"
 
@@ -29,6 +30,10 @@ uint64_t Rank(uint32_t module, bool stopping) {
   return std::size(order) + uint64_t{module};
 }
 
+std::string NameOf(uint32_t module) {
+  return module == Components::kNoModule ? "MsprofRegisterProfileCallback" : fmt::format("module {}", module);
+}
+
 // Shapes at the lowest level of task time are what a scheduler reports one level higher; nobody else is asked for
 // more than the session is.
 uint64_t SwitchFor(uint32_t module, uint64_t data_types) {
@@ -42,12 +47,27 @@ uint64_t SwitchFor(uint32_t module, uint64_t data_types) {
   return bits;
 }
 
+// Half a path or half an object would be another one: what does not fit is left out, see TooLong().
 template <size_t N>
 uint32_t CopyText(const std::string& text, char (&out)[N]) {
   const size_t size = text.size() < N ? text.size() : 0;
   std::memcpy(out, text.data(), size);
   out[size] = '\0';
   return static_cast<uint32_t>(size);
+}
+
+// What components are not told of a start, because the published structure has no room for it.
+std::vector<std::string> TooLong(const Components::Command& command) {
+  std::vector<std::string> sentences;
+  for (const auto& [what, size, most] :
+       {std::tuple{"path of the directory", command.path.size(), size_t{PATH_LEN_MAX}},
+        std::tuple{"text of sample.json", command.sample.size(), size_t{PARAM_LEN_MAX}}}) {
+    if (size > most)
+      sentences.push_back(
+          fmt::format("components are not told the {}: it has {} bytes, and they can be told at most {}",
+                      what, size, most));
+  }
+  return sentences;
 }
 
 // There is no function to take a callback back, so the library it is in must not go.
@@ -72,7 +92,8 @@ int32_t Components::Call(const Entry& entry, uint32_t type, const Command& comma
     if (data->devNums == MSPROF_MAX_DEV_NUM) break;
     data->devIdList[data->devNums++] = device;
   }
-  data->modelId = PROF_INVALID_MODE_ID;
+  data->modelId = command.model;
+  data->cacheFlag = command.model != PROF_INVALID_MODE_ID;
   data->type = type;
   data->params.pathLen = CopyText(command.path, data->params.path);
   data->params.profDataLen = CopyText(command.sample, data->params.profData);
@@ -94,33 +115,19 @@ std::vector<std::string> Components::TellAll(bool stopping) {
 }
 
 void Components::Catch(Entry& entry, std::unique_lock<std::mutex>& lock, std::vector<std::string>* failures) {
-  constexpr const char* kNames[] = {"init", "start", "stop", "finalize"};
+  constexpr const char* kNames[] = {"init", "start", "stop", "finalize", "subscribe", "unsubscribe"};
   // Whoever is inside the callback looks again afterwards. He may wait for something that this thread holds, so it does
   // not wait for ever.
   if (!idle_.wait_for(lock, kPatience, [&] { return !entry.busy; })) {
     failures->push_back(
-        fmt::format("the callback of module {} has not returned for {} s; it learns of changes when it does",
-                    entry.module, kPatience.count()));
+        fmt::format("the callback of {} has not returned for {} s; it learns of changes when it does",
+                    NameOf(entry.module), kPatience.count()));
     return;
   }
   const Command nothing;
-  for (;;) {
-    uint32_t type;
-    std::shared_ptr<const Command> command;
-    if (entry.told.start != 0 && entry.told.start != state_.start) {
-      type = PROF_COMMANDHANDLE_TYPE_STOP;
-      command = std::move(entry.command);
-      entry.told.start = 0;
-    } else if (entry.told.initialised != state_.initialised) {
-      entry.told.initialised = state_.initialised;
-      type = state_.initialised ? PROF_COMMANDHANDLE_TYPE_INIT : PROF_COMMANDHANDLE_TYPE_FINALIZE;
-    } else if (entry.told.start != state_.start) {
-      type = PROF_COMMANDHANDLE_TYPE_START;
-      entry.told.start = state_.start;
-      command = entry.command = command_;
-    } else {
-      return;
-    }
+  uint32_t type = 0;
+  std::shared_ptr<const Command> command;
+  while (Next(entry, &type, &command)) {
     entry.busy = true;
     lock.unlock();
     const int32_t result = Call(entry, type, command ? *command : nothing);
@@ -128,10 +135,47 @@ void Components::Catch(Entry& entry, std::unique_lock<std::mutex>& lock, std::ve
     entry.busy = false;
     idle_.notify_all();
     if (result != 0) {
-      failures->push_back(fmt::format("the callback of module {} answered {} to {}; 0 is success",
-                                      entry.module, result, kNames[type]));
+      failures->push_back(fmt::format("the callback of {} answered {} to {}; 0 is success",
+                                      NameOf(entry.module), result, kNames[type]));
     }
   }
+}
+
+bool Components::Next(Entry& entry, uint32_t* type, std::shared_ptr<const Command>* command) const {
+  State& told = entry.told;
+  command->reset();
+  for (auto model = told.models.begin(); model != told.models.end(); ++model) {
+    const auto now = state_.models.find(model->first);
+    if (now != state_.models.end() && now->second == model->second) continue;
+    *type = PROF_COMMANDHANDLE_TYPE_MODEL_UNSUBSCRIBE;
+    *command = std::move(model->second);
+    told.models.erase(model);
+    return true;
+  }
+  if (told.start != 0 && told.start != state_.start) {
+    *type = PROF_COMMANDHANDLE_TYPE_STOP;
+    *command = std::move(entry.command);
+    told.start = 0;
+    return true;
+  }
+  if (told.initialised != state_.initialised) {
+    told.initialised = state_.initialised;
+    *type = state_.initialised ? PROF_COMMANDHANDLE_TYPE_INIT : PROF_COMMANDHANDLE_TYPE_FINALIZE;
+    return true;
+  }
+  if (told.start != state_.start) {
+    *type = PROF_COMMANDHANDLE_TYPE_START;
+    told.start = state_.start;
+    *command = entry.command = command_;
+    return true;
+  }
+  for (const auto& [model, subscribed] : state_.models) {
+    if (told.models.contains(model)) continue;
+    *type = PROF_COMMANDHANDLE_TYPE_MODEL_SUBSCRIBE;
+    *command = told.models[model] = subscribed;
+    return true;
+  }
+  return false;
 }
 
 int32_t Components::Register(uint32_t module, ProfCommandHandle handle) {
@@ -165,13 +209,33 @@ std::vector<std::string> Components::Start(const Command& command) {
     state_.start = ++starts_;
     command_ = std::move(copy);
   }
+  std::vector<std::string> failures = TooLong(command);
+  for (std::string& text : TellAll(false)) failures.push_back(std::move(text));
+  return failures;
+}
+
+std::vector<std::string> Components::Subscribe(const Command& command) {
+  auto copy = std::make_shared<const Command>(command);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    state_.models[command.model] = std::move(copy);
+  }
   return TellAll(false);
+}
+
+std::vector<std::string> Components::Unsubscribe(uint32_t model) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    state_.models.erase(model);
+  }
+  return TellAll(true);
 }
 
 std::vector<std::string> Components::Stop() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     state_.start = 0;
+    state_.models.clear();
     command_.reset();
   }
   return TellAll(true);
@@ -187,9 +251,10 @@ std::vector<std::string> Components::Finalize() {
 
 void Components::ForgetInChild() {
   new (&idle_) std::condition_variable;
-  state_ = {};
+  // Another thread may have been changing these; what they hold then cannot be freed.
+  new (&state_) State;
   for (const auto& entry : entries_) {
-    entry->told = {};
+    new (&entry->told) State;
     entry->busy = false;
   }
 }

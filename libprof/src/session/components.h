@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,9 +21,13 @@ class Components {
   struct Command {
     uint64_t data_types = 0;  ///< ACL_PROF_* bits
     std::vector<uint32_t> devices;
-    std::string path;    ///< PROF directory
-    std::string sample;  ///< text of sample.json
+    std::string path;                       ///< PROF directory
+    std::string sample;                     ///< text of sample.json
+    uint32_t model = PROF_INVALID_MODE_ID;  ///< of a subscription
   };
+
+  /// Of a callback that names no module; it comes after all others.
+  static constexpr uint32_t kNoModule = UINT32_MAX;
 
   /// 0, or MSPROF_ERROR_CONFIG_INVALID for NULL.
   int32_t Register(uint32_t module, ProfCommandHandle handle);
@@ -32,6 +37,9 @@ class Components {
   std::vector<std::string> Start(const Command& command);
   std::vector<std::string> Stop();
   std::vector<std::string> Finalize();
+  /// A model is subscribed, and no longer; between Start() and Stop(), which ends all subscriptions that are left.
+  std::vector<std::string> Subscribe(const Command& command);
+  std::vector<std::string> Unsubscribe(uint32_t model);
 
   /// True on a thread that is inside a callback: control functions refuse then instead of waiting for themselves.
   static bool InCallback();
@@ -45,7 +53,8 @@ class Components {
   /// What the profiler is at, and what a component was told of it.
   struct State {
     bool initialised = false;
-    uint64_t start = 0;  ///< number of the running start, 0: none
+    uint64_t start = 0;                                         ///< number of the running start, 0: none
+    std::map<uint32_t, std::shared_ptr<const Command>> models;  ///< that are subscribed
   };
   struct Entry {
     uint32_t module;
@@ -58,6 +67,8 @@ class Components {
   std::vector<std::string> TellAll(bool stopping);
   /// Tells @p entry what it does not know yet. @p lock is held before and after.
   void Catch(Entry& entry, std::unique_lock<std::mutex>& lock, std::vector<std::string>* failures);
+  /// The next thing that @p entry does not know, which it knows from here on; false if there is none. Needs the lock.
+  bool Next(Entry& entry, uint32_t* type, std::shared_ptr<const Command>* command) const;
   static int32_t Call(const Entry& entry, uint32_t type, const Command& command);
 
   std::mutex mutex_;

@@ -38,7 +38,7 @@ void Wake(std::atomic<uint32_t>* word) {
 }
 
 // The descriptor stays open, and hidden from programs that are executed: it is what a command finds.
-DoorBlock* Map(bool visible, std::string* why) {
+DoorBlock* Map(bool visible, int* out, std::string* why) {
   const drain::FdChange change;
   const int fd = visible ? memfd_create(DoorBlock::kName, MFD_CLOEXEC) : -1;
   if (visible && fd < 0) {
@@ -56,6 +56,7 @@ DoorBlock* Map(bool visible, std::string* why) {
     return nullptr;
   }
   if (visible) drain::GuardFd(fd);
+  *out = fd;
   return new (memory) DoorBlock{};
 }
 
@@ -64,7 +65,7 @@ DoorBlock* Map(bool visible, std::string* why) {
 std::string Door::Open(const Duties& duties, bool visible) {
   if (block_) return "";
   std::string why;
-  DoorBlock* block = Map(visible, &why);
+  DoorBlock* block = Map(visible, &fd_, &why);
   if (!block) return why;
   duties_ = duties;
   block_ = block;
@@ -78,7 +79,18 @@ std::string Door::Open(const Duties& duties, bool visible) {
   const int error = pthread_create(&thread, &attributes, Entry, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
-  if (error != 0) return std::strerror(error);  // the block stays; without its magic nobody writes there
+  if (error != 0) {
+    // Without its magic nobody has written there.
+    block_ = nullptr;
+    munmap(block, sizeof *block);
+    if (visible) {
+      const drain::FdChange change;
+      drain::UnguardFd(fd_);
+      close(fd_);
+    }
+    fd_ = -1;
+    return std::strerror(error);
+  }
   block->owner = getpid();
   std::memcpy(block->magic, DoorBlock::kMagic, sizeof block->magic);
   return "";

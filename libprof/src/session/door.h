@@ -38,6 +38,7 @@ class Door {
 
   Duties duties_;
   DoorBlock* block_ = nullptr;
+  int fd_ = -1;  ///< of the block, if it is visible
 };
 
 }  // namespace npuprof

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "device/device_file.h"
+#include "device/visible.h"
 #include "drain/fork_guard.h"
 #include "host/dictionary.h"
 #include "host/queue.h"
@@ -82,7 +83,7 @@ Result Manager::CollectFacts(Facts* facts) {
   if (Components::InCallback()) return RefuseInCallback("npuprofGetStatus");
   const Control control(*this);
   if (!control) return RefuseWhileInCallback("npuprofGetStatus");
-  facts->mode = recording_ ? Mode::kCommand : mode_;
+  facts->mode = recording_ || dynamic_ ? Mode::kCommand : mode_;
   facts->running = session_ != nullptr;
   if (session_) {
     facts->data_types = session_->data_types() & ~kAicpuModel;
@@ -97,10 +98,11 @@ void Manager::LogAll(const std::vector<std::string>& texts) const {
   for (const std::string& text : texts) LogError(text);
 }
 
-Result Manager::CheckMode(const char* function) const {
-  if (mode_ == Mode::kCommand) {
+Result Manager::CheckMode(const char* function, bool attaching) const {
+  if (mode_ == Mode::kCommand || (dynamic_ && !attaching)) {
     return Result::Fail(code::kAlreadyRun,
-                        fmt::format("{} is refused: this process is profiled by {}", function, owner_));
+                        fmt::format("{} is refused: this process is profiled by {}", function,
+                                    mode_ == Mode::kCommand ? owner_ : kDynamicOwner));
   }
   if (mode_ == Mode::kSubscribe) {
     return Result::Fail(
@@ -118,7 +120,13 @@ std::vector<uint32_t> Manager::DeviceIds(std::string* why) const {
     return {};
   }
   *why = reason;
-  return device::DeviceIds(backend);
+  const std::vector<uint32_t> present = device::DeviceIds(backend);
+  std::vector<uint32_t> seen = device::ProgramIds(present);
+  const char* visible = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
+  if (seen.empty() && !present.empty() && visible)
+    *why = fmt::format("ASCEND_RT_VISIBLE_DEVICES is \"{}\", which shows none of devices {}", visible,
+                       device::DeviceIdText(present));
+  return seen;
 }
 
 Result Manager::Init(const char* path, size_t length) {
@@ -161,7 +169,7 @@ Result Manager::Finalize() {
   if (Components::InCallback()) return RefuseInCallback("aclprofFinalize");
   const Control control(*this);
   if (!control) return RefuseWhileInCallback("aclprofFinalize");
-  if (mode_ == Mode::kOff) return Result::Ok();
+  if (mode_ == Mode::kOff && !dynamic_) return Result::Ok();
   if (Result result = CheckMode("aclprofFinalize"); !result.ok()) return result;
   Result result = Result::Ok();
   if (!recording_) {  // which goes on
@@ -215,10 +223,7 @@ Components::Command Manager::CommandFor(const Session& session) const {
 }
 
 Session::Request Manager::RequestFor(const Wanted& wanted, const std::string& output, const Before* before) {
-  if (!handlers_installed_) {
-    handlers_installed_ = true;
-    std::atexit(&Manager::AtExit);
-  }
+  InstallExitHandler();
   Session::Request request;
   if (before) {
     request.previous = before->name;
@@ -227,6 +232,7 @@ Session::Request Manager::RequestFor(const Wanted& wanted, const std::string& ou
   request.output = output;
   request.job = job_;
   request.notes = std::exchange(notes_, {});
+  request.notes.insert(request.notes.end(), not_looked_at_.begin(), not_looked_at_.end());
   request.index = ++starts_;
   request.wanted = wanted;
   if (!before && settings_.All().empty() && !window_settings_.All().empty()) {
@@ -287,7 +293,7 @@ Result Manager::Warmup(const aclprofConfig* config) {
   if (!config) return Result::Fail(code::kInvalidParam, "the configuration to warm up is NULL");
   Wanted wanted;
   if (Result result = WantedOf(config, &wanted); !result.ok()) return result;
-  if (mode_ == Mode::kOff)
+  if (mode_ == Mode::kOff && !dynamic_)
     return Result::Fail(code::kNotRun, "aclprofWarmup before aclprofInit; it does not initialise by itself");
   if (Result result = CheckMode("aclprofWarmup"); !result.ok()) return result;
   if (recording_) GiveWay();
@@ -355,7 +361,10 @@ void Manager::StartKeeper(const std::string& output) {
     LogDetail(removed + " was removed, as NPUPROF_KEEP_* asks");
   };
   if (const std::string why = keeper_.Start(std::move(duties)); !why.empty()) {
-    LogError("no thread could be started for NPUPROF_ROTATE_* and NPUPROF_KEEP_*: " + why);
+    const std::string text =
+        "NPUPROF_ROTATE_* and NPUPROF_KEEP_* have no effect, because no thread could be started: " + why;
+    LogError(text);
+    session_->Say(text);
   }
 }
 
@@ -453,7 +462,7 @@ Result Manager::Stop(const aclprofConfig* config) {
   if (Components::InCallback()) return RefuseInCallback("aclprofStop");
   const Control control(*this);
   if (!control) return RefuseWhileInCallback("aclprofStop");
-  if (mode_ == Mode::kOff) return Result::Ok();
+  if (mode_ == Mode::kOff && !dynamic_) return Result::Ok();
   std::optional<uint64_t> data_types;
   if (config) {
     aclprofConfig copy;
@@ -526,8 +535,9 @@ Result Manager::DeviceChangedLocked(const DeviceNotice& notice) {
     if (session_) session_->DeviceClosed(id);
     return Result::Ok();
   }
-  if (Result result = StartRecordingLocked(); !result.ok()) return result;
-  open_devices_.insert(id);
+  Result started = StartRecordingLocked();
+  open_devices_.insert(id);  // whatever came of that, for sessions to come
+  if (!started.ok()) return started;
   if (!session_) return Result::Ok();
   const bool all = recording_ ? recording_->all_devices : mode_ == Mode::kCommand && owner_takes_all_devices_;
   if (all || follow_devices_) return session_->AddDevices({id}, open_devices_);
@@ -552,13 +562,20 @@ void Manager::ModelUnloaded(uint32_t model) {
   models_.erase(model);
 }
 
+// Also for what only waits: whoever asked for it is told that the program ended too early.
+void Manager::InstallExitHandler() {
+  if (handlers_installed_) return;
+  handlers_installed_ = true;
+  std::atexit(&Manager::AtExit);
+}
+
 void Manager::AtExit() {
   Manager& manager = Process();
   // Somebody may have called exit() while another thread is inside and will never come back.
   for (int i = 0; i < 200; ++i) {
     if (manager.control_.try_lock()) {
       manager.exiting_ = true;
-      if (manager.waiting_) TellRecorder(*manager.waiting_, "early");
+      manager.DropWaiting();
       if (const Result result = manager.StopSession(true); !result.ok()) LogError(result.text);
       manager.mode_ = Mode::kOff;
       manager.RemoveSubscriptionFiles();
@@ -600,6 +617,10 @@ void Manager::ForkChild() {
   new (&manager.open_devices_) std::set<uint32_t>;
   new (&manager.notices_) std::vector<DeviceNotice>;
   manager.record_tried_ = true;
+  manager.dynamic_ = false;
+  manager.ends_ = false;
+  manager.component_type_.reset();
+  new (&manager.not_looked_at_) std::vector<std::string>;
   new (&manager.owner_) std::string;
   new (&manager.job_) std::string;
   manager.follow_devices_ = false;

@@ -48,7 +48,8 @@ class Manager {
   /// Makes the next session ready; Start() opens it and takes nothing from its own configuration.
   Result Warmup(const aclprofConfig* config);
   Result Stop(const aclprofConfig* config);
-  /// Ids of the devices of this process; the reason why there are none goes to @p why.
+  /// Ids of the devices of this process, as the program numbers them (device/visible.h); the reason why there are none goes
+  /// to @p why.
   std::vector<uint32_t> DeviceIds(std::string* why) const;
 
   int32_t RegisterComponent(uint32_t module, ProfCommandHandle handle);
@@ -67,9 +68,12 @@ class Manager {
   /// @param job  name of the job for info.json, or ""
   /// @param off  the text says that profiling is off
   Result StartConfigured(OptionSource source, std::string_view text, const std::string& job, bool* off);
-  /// A component of the runtime starts a session; StopRecording() ends it.
-  Result StartComponentSession(RecordRequest request);
-  /// Ends it when the runtime ends.
+  /// A component of the runtime starts a session. StopRecording() ends it, and StopComponentSession() if it has a @p type.
+  /// @param function  of the interface, for sentences
+  Result StartComponentSession(RecordRequest request, std::optional<uint32_t> type, const char* function);
+  /// Ends the session of a component of that type, and no other.
+  Result StopComponentSession(uint32_t type);
+  /// Ends whatever the program did not start itself, when the runtime ends.
   Result StopRecording();
   // A recording gives way to a session of the program's own: aclprofStart() ends it. See manager_record.cc.
 
@@ -107,9 +111,19 @@ class Manager {
     bool open;
   };
   Result StartRecordingLocked();
+  void TakeProfilingMode();
+  /// A configuration came too late: says so here, in the manifest of the session that runs and in those to come.
+  void NotLookedAt(const char* name);
   Result RefuseUnlessOff(const char* who) const;
   /// Starts a session that is not the program's own; a failure leaves no trace.
   Result StartOwned(RecordRequest request, const char* owner);
+  Result BeginOwned(const RecordRequest& request);
+  Result WaitFor(const RecordRequest& request);
+  /// Has the session that has just begun ended in time.
+  void EndAfter(std::chrono::milliseconds duration);
+  /// The program ends, or stops what waits, before the delay has passed.
+  void DropWaiting();
+  void InstallExitHandler();
   void LeaveCommandMode();
   /// At once, or later if it has a delay.
   Result AcceptRecording(const RecordRequest& request);
@@ -120,7 +134,8 @@ class Manager {
   /// Tells the command whose recording gave way where the program's session is.
   void TellWhoGaveWay();
   /// Where the command finds this process; see door.h. @param timed whether a thread is needed in any case
-  void OpenDoor(bool timed);
+  /// @return why there is no thread although it is needed, or ""
+  std::string OpenDoor(bool timed);
   std::string Serve(const std::string& request);
   std::string State(const std::string& directory) const;
   std::optional<Door::Clock::time_point> SeeToTimes();
@@ -137,6 +152,7 @@ class Manager {
   Result StartWarmed();
   void DiscardWarmed();
   std::optional<uint32_t> DeviceOf(uint32_t model) const;
+  void TellOfSubscription(uint32_t model, uint32_t device);
   void EndSubscription();
   void RemoveSubscriptionFiles() const;
   /// Has the next directories begun in time and old ones removed, if settings of the session ask for it.
@@ -145,7 +161,8 @@ class Manager {
   void Rotate(unsigned round);
   Result StopSession(bool at_exit);
   Components::Command CommandFor(const Session& session) const;
-  Result CheckMode(const char* function) const;
+  /// @param attaching  for a recording, which a process in dynamic mode waits for
+  Result CheckMode(const char* function, bool attaching = false) const;
   void LogAll(const std::vector<std::string>& texts) const;
   static void AtExit();
   static void ForkChild();
@@ -164,15 +181,22 @@ class Manager {
   std::unique_ptr<Subscription> subscription_;
   Components components_;
   unsigned starts_ = 0;
-  bool handlers_installed_ = false;
   std::string owner_;               ///< who profiles in kCommand
   std::string job_;                 ///< for info.json, or ""
   std::vector<std::string> notes_;  ///< for the manifest of the next session
   bool owner_takes_all_devices_ = false;
   bool record_tried_ = false;
+  bool handlers_installed_ = false;
+  bool mode_read_ = false;   ///< PROFILING_MODE was looked at
+  bool dynamic_ = false;     ///< the process waits for whoever attaches, and profiles nothing by itself
+  bool timed_mode_ = false;  ///< PROFILING_MODE is delay_or_duration
+  std::optional<uint32_t> component_type_;  ///< of the component whose session runs
+  std::vector<std::string>
+      not_looked_at_;  ///< for the manifest of sessions that the program does not start itself
   bool follow_devices_ = false;
   std::optional<RecordRequest> recording_;  ///< what the running session is for, if it is the command's
-  std::optional<RecordRequest> waiting_;    ///< what is to be recorded when its delay has passed
+  std::optional<RecordRequest> waiting_;    ///< what is to begin when its delay has passed
+  bool ends_ = false;                       ///< the running session ends at end_at_
   std::optional<RecordRequest> gave_way_;   ///< what was recorded before the program began to profile itself
   uint64_t recordings_ = 0;                 ///< accepted from the command, by which it knows its own
   Door::Clock::time_point begin_at_{}, end_at_{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions that the program did not ask for through aclprof*: of configuration files and of the runtime. Those of the npuprof
 // command are in manager_record.cc.
+#include <algorithm>
 #include <string_view>
 
 #include "session/log.h"
@@ -22,22 +23,57 @@ Result Manager::StartConfigured(OptionSource source, std::string_view text, cons
   *off = !request;
   if (*off) return Result::Ok();
   request->job = job;
-  if (mode_ == Mode::kCommand || recording_ || waiting_) {
-    LogDetail(fmt::format("{} is not looked at: this process is profiled by {}", name,
-                          mode_ == Mode::kCommand ? owner_ : kRecorder));
+  TakeProfilingMode();
+  if (mode_ == Mode::kCommand || recording_ || waiting_ || dynamic_) {
+    NotLookedAt(name);
     return Result::Ok();
   }
   if (Result result = RefuseUnlessOff(name); !result.ok()) return result;
   return StartOwned(std::move(*request), name);
 }
 
-Result Manager::StartComponentSession(RecordRequest request) {
-  if (Components::InCallback()) return RefuseInCallback("MsprofStart");
+void Manager::NotLookedAt(const char* name) {
+  const std::string text = fmt::format("{} is not looked at: this process is profiled by {}", name,
+                                       mode_ == Mode::kCommand  ? owner_
+                                       : recording_ || waiting_ ? kRecorder
+                                                                : kDynamicOwner);
+  LogError(text);
+  if (session_) session_->Say(text);
+  if (std::find(not_looked_at_.begin(), not_looked_at_.end(), text) == not_looked_at_.end())
+    not_looked_at_.push_back(text);
+}
+
+Result Manager::StartComponentSession(RecordRequest request, std::optional<uint32_t> type,
+                                      const char* function) {
+  if (Components::InCallback()) return RefuseInCallback(function);
   const Control control(*this);
-  if (!control) return RefuseWhileInCallback("MsprofStart");
-  if (Result result = CheckMode("MsprofStart"); !result.ok()) return result;
-  if (Result result = RefuseUnlessOff("MsprofStart"); !result.ok()) return result;
-  return StartOwned(std::move(request), "MsprofStart");
+  if (!control) return RefuseWhileInCallback(function);
+  TakeProfilingMode();
+  if (Result result = CheckMode(function); !result.ok()) return result;
+  if (Result result = RefuseUnlessOff(function); !result.ok()) return result;
+  Result result = StartOwned(std::move(request), function);
+  if (result.ok()) component_type_ = type;
+  return result;
+}
+
+Result Manager::StopComponentSession(uint32_t type) {
+  if (Components::InCallback()) return RefuseInCallback("MsprofStop");
+  const Control control(*this);
+  if (!control) return RefuseWhileInCallback("MsprofStop");
+  if (component_type_ != type) {
+    if (!session_ && !waiting_) return Result::Ok();
+    const std::string who = component_type_ ? fmt::format("a component of type {}", *component_type_)
+                            : mode_ == Mode::kCommand ? owner_
+                            : recording_ || waiting_  ? kRecorder
+                                                      : "the program itself";
+    return Result::Fail(
+        code::kAlreadyRun,
+        fmt::format("MsprofStop of type {} stops nothing: this process is profiled by {}", type, who));
+  }
+  DropWaiting();
+  Result result = StopSession(false);
+  LeaveCommandMode();
+  return result;
 }
 
 Result Manager::RefuseUnlessOff(const char* who) const {
@@ -52,17 +88,30 @@ Result Manager::RefuseUnlessOff(const char* who) const {
 }
 
 Result Manager::StartOwned(RecordRequest request, const char* owner) {
+  for (const std::string& note : request.notes) LogError(note);
   mode_ = Mode::kCommand;
   owner_ = owner;
+  if (request.delay.count() == 0) return BeginOwned(request);
+  Result result = WaitFor(request);
+  if (!result.ok()) mode_ = Mode::kOff;
+  return result;
+}
+
+Result Manager::BeginOwned(const RecordRequest& request) {
   settings_ = request.settings;
   job_ = request.job;
   mstx::Configure(request.mstx_include, request.mstx_exclude);
   notes_ = request.notes;
   owner_takes_all_devices_ = request.all_devices;
-  if (owner_takes_all_devices_) request.wanted.devices.assign(open_devices_.begin(), open_devices_.end());
+  Wanted wanted = request.wanted;
+  if (owner_takes_all_devices_) wanted.devices.assign(open_devices_.begin(), open_devices_.end());
   TellComponents([this] { return components_.Init(); });
-  Result result = StartSession(request.wanted, trace::AbsolutePath(request.output));
-  if (!result.ok()) LeaveCommandMode();
+  Result result = StartSession(wanted, trace::AbsolutePath(request.output));
+  if (result.ok()) {
+    EndAfter(request.duration);
+  } else {
+    LeaveCommandMode();
+  }
   return result;
 }
 
@@ -71,6 +120,9 @@ void Manager::LeaveCommandMode() {
   settings_.Clear();
   window_settings_.Clear();
   job_.clear();
+  ends_ = false;
+  component_type_.reset();
+  if (!dynamic_) not_looked_at_.clear();
   mstx::Configure("", "");
   mode_ = Mode::kOff;
 }

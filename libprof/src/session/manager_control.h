@@ -12,6 +12,8 @@ namespace npuprof {
 
 /// Who profiles in a recording, for sentences.
 inline constexpr const char* kRecorder = "`npuprof record`";
+/// The same for a process that waits to be attached to.
+inline constexpr const char* kDynamicOwner = "whoever attaches to it, as PROFILING_MODE=dynamic asks";
 
 inline constexpr std::chrono::seconds kCallPatience{5}, kNoticePatience{1};
 

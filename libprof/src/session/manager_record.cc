@@ -11,6 +11,7 @@
 #include "session/log.h"
 #include "session/manager.h"
 #include "session/manager_control.h"
+#include "session/profiling_mode.h"
 #include "trace/directory.h"
 
 namespace npuprof {
@@ -35,8 +36,22 @@ Result Manager::StartRecording() {
   return StartRecordingLocked();
 }
 
+void Manager::TakeProfilingMode() {
+  if (mode_read_) return;
+  mode_read_ = true;
+  std::string complaint;
+  const ProfilingMode mode = ReadProfilingMode(&complaint);
+  if (!complaint.empty()) LogError(complaint);
+  timed_mode_ = mode == ProfilingMode::kTimed;
+  dynamic_ = mode == ProfilingMode::kDynamic && mode_ == Mode::kOff && !session_;
+  if (dynamic_ && !MayAttach())
+    LogError(
+        "PROFILING_MODE is dynamic, but NPUPROF_ATTACH is off: nobody can attach, so nothing is profiled");
+}
+
 // The command comes first, it was asked for last.
 Result Manager::StartRecordingLocked() {
+  TakeProfilingMode();
   OpenDoor(false);
   if (record_tried_ || mode_ == Mode::kCommand || mode_ == Mode::kSubscribe) return Result::Ok();
   std::optional<RecordRequest> request;
@@ -46,21 +61,74 @@ Result Manager::StartRecordingLocked() {
     return result.ok() ? AcceptRecording(*request) : result;
   }
   const char* text = std::getenv("PROFILER_SAMPLECONFIG");
-  if (!text || !*text || mode_ != Mode::kOff || recording_) return Result::Ok();
+  if (!text || !*text) {
+    if (timed_mode_)
+      LogError(
+          "PROFILING_MODE is delay_or_duration, but PROFILER_SAMPLECONFIG, which would say what is profiled "
+          "and when, is not "
+          "set");
+    return Result::Ok();
+  }
+  if (mode_ != Mode::kOff || recording_) return Result::Ok();
   record_tried_ = true;
+  const char* name = OptionSourceName(OptionSource::kSampleConfig);
   result = ReadOptions(OptionSource::kSampleConfig, text, &request);
-  return result.ok() ? StartOwned(std::move(*request), "PROFILER_SAMPLECONFIG") : result;
+  if (!result.ok()) return result;
+  if (dynamic_) {
+    NotLookedAt(name);
+    return Result::Ok();
+  }
+  if (timed_mode_ && request->delay.count() == 0 && request->duration.count() == 0)
+    request->notes.push_back(
+        "PROFILING_MODE is delay_or_duration, but PROFILER_SAMPLECONFIG has neither delayTime nor "
+        "durationTime");
+  return StartOwned(std::move(*request), name);
 }
 
 Result Manager::AcceptRecording(const RecordRequest& request) {
   ++recordings_;
-  if (request.delay.count() == 0) return BeginRecording(request);
+  return request.delay.count() == 0 ? BeginRecording(request) : WaitFor(request);
+}
+
+Result Manager::WaitFor(const RecordRequest& request) {
+  if (const std::string why = OpenDoor(true); !why.empty())
+    return Result{
+        code::kFailure,
+        fmt::format("nothing is recorded: no thread could be started to wait for the delay of {} ms: {}",
+                    request.delay.count(), why),
+        "EK0203"};
+  InstallExitHandler();
   waiting_ = request;
   begin_at_ = Door::Clock::now() + request.delay;
   timed_ = true;
-  OpenDoor(true);
   door_.Ring();
   return Result::Ok();
+}
+
+void Manager::EndAfter(std::chrono::milliseconds duration) {
+  ends_ = duration.count() > 0;
+  if (!ends_) return;
+  if (const std::string why = OpenDoor(true); !why.empty()) {
+    ends_ = false;
+    const std::string text = fmt::format(
+        "it does not end after {} ms but with the program, because no thread could be started: {}",
+        duration.count(), why);
+    LogError("recording: " + text);
+    session_->Say(text);
+    return;
+  }
+  end_at_ = Door::Clock::now() + duration;
+  timed_ = true;
+  door_.Ring();
+}
+
+void Manager::DropWaiting() {
+  if (!waiting_) return;
+  TellRecorder(*waiting_, "early");
+  if (mode_ == Mode::kCommand)
+    LogError(fmt::format("nothing was recorded for {}: the end came before its delay of {} ms had passed",
+                         owner_, waiting_->delay.count()));
+  waiting_.reset();
 }
 
 Result Manager::BeginRecording(const RecordRequest& request) {
@@ -85,18 +153,15 @@ Result Manager::BeginRecording(const RecordRequest& request) {
     if (mode_ == Mode::kOff) TellComponents([this] { return components_.Finalize(); });
     return result;
   }
-  if (request.duration.count() > 0) {
-    end_at_ = Door::Clock::now() + request.duration;
-    timed_ = true;
-    OpenDoor(true);
-    door_.Ring();
-  }
+  EndAfter(request.duration);
   return result;
 }
 
 Result Manager::EndRecording() {
   Result result = StopSession(false);
   recording_.reset();
+  ends_ = false;
+  if (!dynamic_) not_looked_at_.clear();
   if (mode_ == Mode::kOff) TellComponents([this] { return components_.Finalize(); });
   return result;
 }
@@ -107,6 +172,8 @@ void Manager::GiveWay() {
   if (session_) session_->Say(kText);
   if (const Result result = StopSession(false); !result.ok()) LogError(result.text);
   gave_way_ = std::exchange(recording_, std::nullopt);
+  ends_ = false;
+  not_looked_at_.clear();
 }
 
 void Manager::TellWhoGaveWay() {
@@ -118,8 +185,7 @@ Result Manager::StopRecording() {
   if (Components::InCallback()) return Result::Ok();
   const Control control(*this);
   if (!control) return RefuseWhileInCallback("MsprofFinalize");
-  if (waiting_) TellRecorder(*waiting_, "early");
-  waiting_.reset();
+  DropWaiting();
   if (recording_) return EndRecording();
   if (mode_ != Mode::kCommand) return Result::Ok();
   Result result = StopSession(false);
@@ -127,14 +193,17 @@ Result Manager::StopRecording() {
   return result;
 }
 
-void Manager::OpenDoor(bool timed) {
-  if (door_.open()) return;
-  const bool visible = MayAttach();
-  if (!visible && !timed) return;
-  const std::string why = door_.Open(
-      {[this](const std::string& request) { return Serve(request); }, [this] { return SeeToTimes(); }},
-      visible);
-  if (!why.empty()) LogError(fmt::format("`npuprof record --pid` cannot attach to this process: {}", why));
+std::string Manager::OpenDoor(bool timed) {
+  if (door_.open()) return "";
+  const Door::Duties duties{[this](const std::string& request) { return Serve(request); },
+                            [this] { return SeeToTimes(); }};
+  if (MayAttach()) {
+    const std::string why = door_.Open(duties, true);
+    if (why.empty()) return "";
+    LogError(fmt::format("`npuprof record --pid` cannot attach to this process: {}", why));
+  }
+  // What only waits for a time need not be found.
+  return timed ? door_.Open(duties, false) : "";
 }
 
 std::string Manager::State(const std::string& directory) const {
@@ -158,6 +227,7 @@ std::string Manager::Serve(const std::string& text) {
     begin = end;
   }
   const std::string verb = text.substr(0, end_of_verb);
+  if (exiting_ && verb != "status") return "error the process ends\n" + State("");
   Result result = Result::Ok();
   bool cancelled = false;  // one that had no directory yet
   if (verb == "start") {
@@ -173,10 +243,10 @@ std::string Manager::Serve(const std::string& text) {
       result = Result::Fail(code::kAlreadyRun, "it is recorded already");
     if (result.ok() && (session_ || warmed_))
       result = Result::Fail(code::kAlreadyRun, "the program profiles itself");
-    if (result.ok()) result = CheckMode("recording");
+    if (result.ok()) result = CheckMode("recording", true);
     if (result.ok()) result = AcceptRecording(*request);
   } else if (verb == "stop") {
-    if (waiting_) {
+    if (waiting_ && mode_ != Mode::kCommand) {
       waiting_.reset();
       cancelled = true;
     } else if (!recording_) {
@@ -199,19 +269,23 @@ std::optional<Door::Clock::time_point> Manager::SeeToTimes() {
   const Control control(*this);
   const auto now = Door::Clock::now();
   if (!control) return now + kNoticePatience;
+  if (exiting_) return std::nullopt;
   if (waiting_ && now >= begin_at_) {
-    const RecordRequest request = *waiting_;
-    waiting_.reset();
-    if (const Result result = BeginRecording(request); !result.ok()) LogError(result.text);
+    const RecordRequest request = *std::exchange(waiting_, std::nullopt);
+    const Result result = mode_ == Mode::kCommand ? BeginOwned(request) : BeginRecording(request);
+    if (!result.ok()) LogError(result.text);
   }
-  const bool ends = recording_ && recording_->duration.count() > 0;
-  if (ends && Door::Clock::now() >= end_at_) {
-    if (const Result result = EndRecording(); !result.ok()) LogError(result.text);
-    return std::nullopt;
+  // A session of the program's own may have taken its place.
+  ends_ = ends_ && session_ && (recording_ || mode_ == Mode::kCommand);
+  if (ends_ && Door::Clock::now() >= end_at_) {
+    ends_ = false;
+    // A configuration keeps the process to itself until the runtime ends.
+    if (const Result result = recording_ ? EndRecording() : StopSession(false); !result.ok())
+      LogError(result.text);
   }
-  timed_ = waiting_ || ends;
+  timed_ = waiting_ || ends_;
   if (waiting_) return begin_at_;
-  return ends ? std::optional(end_at_) : std::nullopt;
+  return ends_ ? std::optional(end_at_) : std::nullopt;
 }
 
 }  // namespace npuprof

@@ -57,7 +57,7 @@ Result Manager::Subscribe(uint32_t model, const aclprofSubscribeConfig* config) 
   if (mode_ == Mode::kApi)
     return Result::Fail(code::kApiConflict,
                         "aclprofModelSubscribe after aclprofInit; only one of both is possible");
-  if (mode_ == Mode::kCommand) return CheckMode("aclprofModelSubscribe");
+  if (mode_ == Mode::kCommand || dynamic_) return CheckMode("aclprofModelSubscribe");
   if (!wish.times && wish.metrics == ACL_AICORE_NONE)
     return Result::Fail(code::kInvalidParam, "a subscription that asks for neither times nor counters");
   if (subscription_) {
@@ -75,6 +75,7 @@ Result Manager::Subscribe(uint32_t model, const aclprofSubscribeConfig* config) 
     }
     if (Result result = session_->AddDevices({*device}, open_devices_); !result.ok()) return result;
     subscription_->Add(model, *device, wish);
+    TellOfSubscription(model, *device);
     return Result::Ok();
   }
   if (recording_) GiveWay();
@@ -106,8 +107,19 @@ Result Manager::Subscribe(uint32_t model, const aclprofSubscribeConfig* config) 
     if (result.ok()) result = OpenSession(std::move(fresh), request, nullptr);
     if (!result.ok()) --starts_;
   }
-  if (!result.ok()) EndSubscription();
+  if (result.ok()) {
+    TellOfSubscription(model, *device);
+  } else {
+    EndSubscription();
+  }
   return result;
+}
+
+void Manager::TellOfSubscription(uint32_t model, uint32_t device) {
+  Components::Command command = CommandFor(*session_);
+  command.devices = {device};
+  command.model = model;
+  TellComponents([&] { return components_.Subscribe(command); });
 }
 
 Result Manager::Unsubscribe(uint32_t model) {
@@ -119,10 +131,11 @@ Result Manager::Unsubscribe(uint32_t model) {
   if (mode_ == Mode::kApi)
     return Result::Fail(code::kApiConflict,
                         "aclprofModelUnSubscribe after aclprofInit; only one of both is possible");
-  if (mode_ == Mode::kCommand) return CheckMode("aclprofModelUnSubscribe");
+  if (mode_ == Mode::kCommand || dynamic_) return CheckMode("aclprofModelUnSubscribe");
   if (!subscription_ || !subscription_->models().contains(model))
     return Result::Fail(code::kInvalidModel, fmt::format("model {} is not subscribed", model));
   const bool last = subscription_->models().size() == 1;
+  TellComponents([&] { return components_.Unsubscribe(model); });
   Result result = Result::Ok();
   // The end of the session brings all records that are under way; otherwise they come within its interval.
   if (last) {

@@ -42,10 +42,27 @@ void PlanEvents(const std::vector<uint16_t>& events, Plan* plan) {
   sample.vector_events = sample.cube_events;
 }
 
+// Whether counters are of tasks, or of so long a time. The environment comes first.
+void PlanPeriod(uint32_t interval_ms, Plan* plan) {
+  const std::string instead =
+      interval_ms == 0 ? "counting by task" : fmt::format("every {} ms, as configured", interval_ms);
+  if (const auto hz =
+          NumberFromEnvironment("NPUPROF_CORE_SAMPLE_HZ", 1, 100, instead, &plan->not_collected)) {
+    plan->core_period = Period(static_cast<uint32_t>(*hz));
+    interval_ms = static_cast<uint32_t>((1000 + *hz / 2) / *hz);
+  } else {
+    plan->core_period = std::chrono::milliseconds(interval_ms);
+  }
+  if (interval_ms == 0) return;
+  plan->sample.sample_based = true;
+  plan->sample.cube_interval_ms = plan->sample.vector_interval_ms = interval_ms;
+}
+
 Result PlanCounters(const Wanted& wanted, Plan* plan) {
   if (!(wanted.data_types & ACL_PROF_AICORE_METRICS)) return Result::Ok();
   if (!wanted.events.empty()) {
     PlanEvents(wanted.events, plan);
+    PlanPeriod(wanted.core_interval_ms, plan);
     return Result::Ok();
   }
   if (wanted.metrics == ACL_AICORE_NONE) return Result::Ok();
@@ -66,12 +83,7 @@ Result PlanCounters(const Wanted& wanted, Plan* plan) {
   sample.vector_metrics = group->vector.name;
   sample.cube_events.assign(group->cube.events.begin(), group->cube.events.end());
   sample.vector_events.assign(group->vector.events.begin(), group->vector.events.end());
-  if (const auto hz =
-          NumberFromEnvironment("NPUPROF_CORE_SAMPLE_HZ", 1, 100, "counting by task", &plan->not_collected)) {
-    plan->core_period = Period(static_cast<uint32_t>(*hz));
-    sample.sample_based = true;
-    sample.cube_interval_ms = sample.vector_interval_ms = static_cast<uint32_t>((1000 + *hz / 2) / *hz);
-  }
+  PlanPeriod(wanted.core_interval_ms, plan);
   return Result::Ok();
 }
 

@@ -39,7 +39,7 @@ struct [[nodiscard]] Result {
 };
 
 /// The published families of error texts: EK0001 value, EK0002 order of calls, EK0003 setting, EK0004 function,
-/// EK0005 data type, EK0006 NULL, EK0007 another way of profiling is on, EK0204 disk, EK9999 inside.
+/// EK0005 data type, EK0006 NULL, EK0007 another way of profiling is on, EK0201 memory, EK0203 thread, EK0204 disk, EK9999 inside.
 inline const char* FamilyOf(const Result& result) {
   if (result.family) return result.family;
   switch (result.code) {

@@ -20,6 +20,7 @@
 #include "session/log.h"
 #include "session/mstx.h"
 #include "session/stamps.h"
+#include "session/unkept.h"
 #include "session/version.h"
 
 namespace npuprof {
@@ -148,7 +149,9 @@ Result Session::Prepare(const Request& request) {
       &status);
   if (!collection_) {
     Undo(false, request);
-    return Result::Fail(code::kFailure, status.text);
+    Result result = Result::Fail(code::kFailure, status.text);
+    if (status.kind == ErrorKind::kThread) result.family = "EK0203";
+    return result;
   }
   collection_->KeepWithin(directory_.path(), storage_limit_);
   collection_->storage()->OnDiskFull([this] {
@@ -377,6 +380,7 @@ Result Session::Stop() {
     for (const std::string& note : mstx::Notes()) messages_.Add(drain::Severity::kInfo, note);
     for (const std::string& note : stamps::Notes()) messages_.Add(drain::Severity::kInfo, note);
   }
+  for (const std::string& note : unkept::Notes()) messages_.Add(drain::Severity::kWarning, note);
   stamps::Record(false);
   host::QueueSet::Process().Close();
   host_open_ = false;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that `npuprof record` started, as the library in it sees it. lifecycle_test runs it; it is no
 // test of its own.
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <thread>
+
 #include "fixture.h"
 
 namespace npuprof {
@@ -87,6 +93,71 @@ TEST(Recorded, AProgramThatProfilesItselfFirstIsNotRecorded) {
   EXPECT_EQ(std::filesystem::path(MsprofGetPath()).parent_path(), own);
   EXPECT_EQ(aclprofStop(config), 0);
   EXPECT_EQ(aclprofFinalize(), 0);
+}
+
+// A stack that no address space has room for: no thread can be started.
+void ForbidThreads() {
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, size_t{1} << 46), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&attributes), 0);
+}
+
+TEST(Recorded, ADelayWithoutAThreadIsRefusedWithASentence) {
+  setenv("NPUPROF_RECORD_DELAY_MS", "1", 1);
+  ForbidThreads();
+  while (npuprofTakeError()) continue;
+  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), MSPROF_ERROR);
+  const std::string error = npuprofTakeError();
+  EXPECT_EQ(error.substr(0, 6), "EK0203") << error;
+  EXPECT_NE(error.find("delay of 1 ms"), std::string::npos) << error;
+}
+
+TEST(Recorded, AStartWithoutAThreadSaysSo) {
+  setenv("NPUPROF_ATTACH", "off", 1);
+  ForbidThreads();
+  while (npuprofTakeError()) continue;
+  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), MSPROF_ERROR);
+  const std::string error = npuprofTakeError();
+  EXPECT_EQ(error.substr(0, 6), "EK0203") << error;
+  EXPECT_NE(error.find("thread could not be started"), std::string::npos) << error;
+}
+
+TEST(Recorded, ASubscriptionWithoutAThreadSaysSo) {
+  ASSERT_EQ(MsprofSetDeviceIdByGeModelIdx(5, 0), 0);
+  int fd = -1;
+  aclprofSubscribeConfig* wish = aclprofCreateSubscribeConfig(1, ACL_AICORE_NONE, &fd);
+  ForbidThreads();
+  while (npuprofTakeError()) continue;
+  EXPECT_EQ(aclprofModelSubscribe(5, wish), 500005);
+  const std::string error = npuprofTakeError();
+  EXPECT_EQ(error.substr(0, 6), "EK0203") << error;
+  EXPECT_NE(error.find("thread could not be started"), std::string::npos) << error;
+  EXPECT_EQ(aclprofDestroySubscribeConfig(wish), 0);
+}
+
+TEST(Recorded, ADelayPassesWithoutADescriptorToBeFoundBy) {
+  setenv("NPUPROF_RECORD_DELAY_MS", "500", 1);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const int32_t code = MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_EQ(code, 0) << npuprofLastMessage();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!*MsprofGetPath()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the recording never begins";
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(MsprofFinalize(), 0);
+}
+
+// Neither a call nor a session has had the library look after the end of the process.
+TEST(Recorded, TheEndBeforeADelayIsToldWithoutFinalize) {
+  setenv("NPUPROF_RECORD_DELAY_MS", "3600000", 1);
+  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0) << npuprofLastMessage();
 }
 
 }  // namespace

@@ -77,5 +77,25 @@ TEST_F(Recording, AProgramThatProfilesItselfFirstIsNotRecordedAndThatIsTold) {
   EXPECT_EQ(Notes(), "own " + own[0].string() + "\n");
 }
 
+TEST_F(Recording, ThreadsThatCannotBeStartedAreNamed) {
+  Run("ADelayWithoutAThreadIsRefusedWithASentence");
+  EXPECT_FALSE(std::filesystem::exists(recorded_));
+  Run("AStartWithoutAThreadSaysSo");
+  EXPECT_TRUE(ProfDirectories(recorded_).empty()) << "a failed start leaves nothing";
+  Run("ASubscriptionWithoutAThreadSaysSo");
+}
+
+TEST_F(Recording, ADelayNeedsNoDescriptor) {
+  Run("ADelayPassesWithoutADescriptorToBeFoundBy");
+  const auto found = ProfDirectories(recorded_);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(Manifest(found[0])["complete"], true);
+}
+
+TEST_F(Recording, TheEndBeforeADelayIsTold) {
+  Run("TheEndBeforeADelayIsToldWithoutFinalize");
+  EXPECT_EQ(Notes(), "early\n");
+}
+
 }  // namespace
 }  // namespace npuprof

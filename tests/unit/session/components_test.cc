@@ -154,6 +154,80 @@ TEST_F(ComponentsTest, ShapesAtTheLowestLevelRaiseItForTheSchedulersOnly) {
   }
 }
 
+struct ToldOfModel {
+  uint32_t module, type, model, cache;
+};
+std::vector<ToldOfModel> g_models;
+
+template <uint32_t kModule>
+int32_t ModelCallback(uint32_t, void* data, uint32_t) {
+  const auto* command = static_cast<const MsprofCommandHandle*>(data);
+  g_models.push_back({kModule, command->type, command->modelId, command->cacheFlag});
+  return 0;
+}
+
+std::string ToldOfModels() {
+  std::string all;
+  for (const ToldOfModel& told : g_models) {
+    const std::string model = told.model == PROF_INVALID_MODE_ID ? "-" : std::to_string(told.model);
+    all += std::to_string(told.module) + ":" + std::to_string(told.type) + ":" + model + ":" +
+           std::to_string(told.cache) + " ";
+  }
+  g_models.clear();
+  return all;
+}
+
+TEST_F(ComponentsTest, SubscriptionsAreToldInTheOrderOfStartAndOfStop) {
+  g_models.clear();
+  components_.Register(36, ModelCallback<36>);
+  components_.Register(MSPROF_MODULE_GE, ModelCallback<45>);
+  components_.Register(MSPROF_MODULE_RUNTIME, ModelCallback<7>);
+  EXPECT_TRUE(components_.Init().empty());
+  EXPECT_TRUE(components_.Start(command_).empty());
+  ToldOfModels();
+  Components::Command command = command_;
+  for (const uint32_t model : {4u, 9u}) {
+    command.model = model;
+    EXPECT_TRUE(components_.Subscribe(command).empty());
+  }
+  EXPECT_EQ(ToldOfModels(), "7:4:4:1 45:4:4:1 36:4:4:1 7:4:9:1 45:4:9:1 36:4:9:1 ");
+  components_.Register(3, ModelCallback<3>);
+  EXPECT_EQ(ToldOfModels(), "3:0:-:0 3:1:-:0 3:4:4:1 3:4:9:1 ") << "a late component";
+  EXPECT_TRUE(components_.Unsubscribe(4).empty());
+  EXPECT_EQ(ToldOfModels(), "45:5:4:1 7:5:4:1 3:5:4:1 36:5:4:1 ");
+  EXPECT_TRUE(components_.Stop().empty());
+  EXPECT_EQ(ToldOfModels(), "45:5:9:1 45:2:-:0 7:5:9:1 7:2:-:0 3:5:9:1 3:2:-:0 36:5:9:1 36:2:-:0 ");
+}
+
+TEST_F(ComponentsTest, ACallbackWithoutAModuleComesLast) {
+  g_models.clear();
+  components_.Register(Components::kNoModule, ModelCallback<0>);
+  components_.Register(1000, ModelCallback<1000>);
+  EXPECT_TRUE(components_.Init().empty());
+  EXPECT_TRUE(components_.Finalize().empty());
+  EXPECT_EQ(ToldOfModels(), "1000:0:-:0 0:0:-:0 1000:3:-:0 0:3:-:0 ");
+}
+
+TEST_F(ComponentsTest, TextsThatComponentsHaveNoRoomForAreNamed) {
+  components_.Register(7, Callback<7>);
+  Components::Command command = command_;
+  command.path.assign(PATH_LEN_MAX, 'p');
+  command.sample.assign(PARAM_LEN_MAX, 's');
+  EXPECT_TRUE(components_.Start(command).empty());
+  EXPECT_EQ(g_path, command.path);
+  EXPECT_EQ(g_sample, command.sample);
+  EXPECT_TRUE(components_.Stop().empty());
+  command.path += 'p';
+  command.sample += 's';
+  const auto failures = components_.Start(command);
+  ASSERT_EQ(failures.size(), 2u);
+  EXPECT_NE(failures[0].find("1024 bytes, and they can be told at most 1023"), std::string::npos)
+      << failures[0];
+  EXPECT_NE(failures[1].find("4096 bytes, and they can be told at most 4095"), std::string::npos)
+      << failures[1];
+  EXPECT_EQ(g_path + g_sample, "") << "half a text would be another one";
+}
+
 TEST_F(ComponentsTest, TheLibraryOfACallbackStaysWhenTheProgramLetsItGo) {
   void* library = dlopen(COMPONENT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();

@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <tuple>
 #include <vector>
 
 #include "drain/drain.h"
 #include "session/keeping.h"
 #include "session/log.h"
 #include "session/plan.h"
+#include "session/profiling_mode.h"
 
 namespace npuprof {
 namespace {
@@ -70,6 +72,24 @@ TEST(EnvironmentPage, RangesAndDefaultsOfThePageAreThoseOfTheLibrary) {
     }
     unsetenv(name.c_str());
   }
+}
+
+TEST(ProfilingModeTest, OnlyWhatIsNotAllowedIsNamed) {
+  const std::tuple<const char*, ProfilingMode, bool> values[] = {
+      {"dynamic", ProfilingMode::kDynamic, false}, {"delay_or_duration", ProfilingMode::kTimed, false},
+      {"true", ProfilingMode::kUnset, false},      {"false", ProfilingMode::kUnset, false},
+      {"", ProfilingMode::kUnset, false},          {"Dynamic", ProfilingMode::kUnset, true}};
+  for (const auto& [text, expected, complains] : values) {
+    setenv("PROFILING_MODE", text, 1);
+    std::string complaint;
+    EXPECT_EQ(ReadProfilingMode(&complaint), expected) << text;
+    EXPECT_EQ(!complaint.empty(), complains) << complaint;
+    if (complains) {
+      for (const char* part : {text, "dynamic", "delay_or_duration"})
+        EXPECT_NE(complaint.find(part), std::string::npos) << complaint;
+    }
+  }
+  unsetenv("PROFILING_MODE");
 }
 
 TEST(EnvironmentPage, UnknownWishesForMessagesAreNamed) {

@@ -34,6 +34,30 @@ TEST(Plan, TaskTimesNeedTheTaskRingsAndCountersTheirEvents) {
   EXPECT_TRUE(plan.sample.cube && plan.sample.vector);
 }
 
+TEST(Plan, CoresAreSampledByGroupAndByListOfEvents) {
+  for (const std::vector<uint16_t>& events : {std::vector<uint16_t>{}, std::vector<uint16_t>{0x8, 0xa}}) {
+    Wanted wanted{{0}, ACL_AICORE_PIPE_UTILIZATION, ACL_PROF_AICORE_METRICS, events, 20};
+    Plan plan;
+    ASSERT_TRUE(MakePlan(wanted, Settings(), &plan).ok());
+    EXPECT_EQ(plan.core_period, std::chrono::milliseconds(20));
+    EXPECT_TRUE(plan.counters && plan.sample.sample_based);
+    EXPECT_FALSE(plan.tasks) << "nobody asked for them";
+    EXPECT_EQ(plan.sample.cube_interval_ms, 20u);
+    EXPECT_EQ(plan.sample.vector_interval_ms, 20u);
+    setenv("NPUPROF_CORE_SAMPLE_HZ", "4", 1);
+    plan = {};
+    ASSERT_TRUE(MakePlan(wanted, Settings(), &plan).ok());
+    EXPECT_EQ(plan.core_period, std::chrono::milliseconds(250)) << "the environment comes first";
+    setenv("NPUPROF_CORE_SAMPLE_HZ", "0", 1);
+    plan = {};
+    ASSERT_TRUE(MakePlan(wanted, Settings(), &plan).ok());
+    EXPECT_EQ(plan.core_period, std::chrono::milliseconds(20));
+    ASSERT_EQ(plan.not_collected.size(), 1u);
+    EXPECT_NE(plan.not_collected[0].find("every 20 ms"), std::string::npos) << plan.not_collected[0];
+    unsetenv("NPUPROF_CORE_SAMPLE_HZ");
+  }
+}
+
 TEST(Plan, TheGroupMattersOnlyWithItsBit) {
   Plan plan;
   const Settings none;

@@ -22,7 +22,8 @@ HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 # Exported functions
 
 What `libaclprof.so` exports under all its names (`libmsprofiler.so`, `libprofapi.so`, `libms_tools_ext.so`), the header that
-documents each, and a test that calls it. Made by `tests/unit/tree/symbols.py --update .`; the test
+documents each, and a test that calls it. Names in `ge::` are functions of C++; a program that looks them up needs their mangled
+names, which are in the [version map](../libprof/src/api/libaclprof.map). Made by `tests/unit/tree/symbols.py --update .`; the test
 `Tree.SymbolsAreDocumentedAndTested` looks at every cell again.
 
 | function | documented in | tested, among others, in |
@@ -58,10 +59,10 @@ def named(text):
     return set(re.findall(r"(\w+?)_?(?=[(),\"])", text))
 
 
-def plain(name):
-    """What sources call a name of the map: those of C++ are mangled there."""
+def shown(name):
+    """What the page calls a name of the map: those of C++ are mangled there."""
     mangled = re.match(r"_ZN2ge\d+(\w+?)E(?:v|P)", name)
-    return mangled.group(1) if mangled else name
+    return "ge::" + mangled.group(1) if mangled else name
 
 
 def rows(root, paths):
@@ -69,14 +70,15 @@ def rows(root, paths):
     headers = [(p, read(root, p)) for p in paths if p.startswith(HEADERS) and p.endswith(".h")]
     tests = [(p, named(read(root, p))) for p in paths if p.startswith("tests/") and p.endswith((".c", ".cc", ".h", ".py"))
              and not p.startswith(("tests/unit/tree/", "tests/unit/abi/"))]
-    for name in map(plain, exported(read(root, MAP))):
-        header = next((p for p, text in headers if is_documented(text, name)), None)
-        yield name, header, [p for p, words in tests if name in words]
+    for name in map(shown, exported(read(root, MAP))):
+        plain = name.removeprefix("ge::")  # as sources call it
+        header = next((p for p, text in headers if is_documented(text, plain)), None)
+        yield name, header, [p for p, words in tests if plain in words]
 
 
 def parse(text):
     """What the page says: header and test by name."""
-    return {name: (header, test) for name, header, test in re.findall(r"^\| `(\w+)` \| `([^`]*)` \| `([^`]*)` \|$", text, re.M)}
+    return {name: (header, test) for name, header, test in re.findall(r"^\| `([\w:]+)` \| `([^`]*)` \| `([^`]*)` \|$", text, re.M)}
 
 
 def page(table, before):

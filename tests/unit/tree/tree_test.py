@@ -157,6 +157,11 @@ class Tree(unittest.TestCase):
         page = symbols.page(table, {}) if said is None else said
         return table, list(symbols.complaints(table, symbols.parse(page)))
 
+    def test_functions_of_cpp_are_shown_with_their_namespace(self):
+        self.assertEqual(["ge::aclgrphProfStop", "ge::aclgrphProfFinalize", "aclprofStop"], list(map(symbols.shown, (
+            "_ZN2ge15aclgrphProfStopEPNS_17aclgrphProfConfigE", "_ZN2ge19aclgrphProfFinalizeEv", "aclprofStop"))))
+        self.assertEqual({"ge::f": ("a", "b")}, symbols.parse("| `ge::f` | `a` | `b` |"))
+
     def test_an_exported_function_is_documented_tested_and_on_the_page(self):
         good = "/** Does. */\nint one(void);\nint two(void);\n"
         self.assertEqual([], self.symbols_of(good, "one(); two();", None)[1])
