@@ -2,7 +2,7 @@
 """Fresh directories of every kind of configuration satisfy the format."""
 import os
 
-from harness import ACL_API, HCCL, METRICS, RUNTIME_API, TASK_TIME, TASK_TIME_L0, ClientTest
+from harness import ACL_API, HCCL, METRICS, OP_ATTR, RUNTIME_API, TASK_TIME, TASK_TIME_L0, ClientTest
 
 GROUPS = {0: "ArithmeticUtilization", 1: "PipeUtilizationExct", 2: "Memory", 3: "MemoryL0",
           4: "ResourceConflictRatio", 5: "MemoryUB", 6: "L2Cache", 8: "MemoryAccess"}
@@ -82,8 +82,10 @@ class DataTypes(ClientTest):
         self.assertEqual(-1, self.workload(self.fresh("alone"), "tasks=1")[1].metadata("host/info.json")["rank_id"])
 
     def test_what_no_table_shows_is_named(self):
-        _, profile = self.workload(self.fresh("named"), "tasks=200", "set=8:cpu,mem")
-        unseen = ["host/data/host_cpu.data", "host/data/host_mem.data"]
+        directory = self.fresh("named")
+        self.run_client("attributes", directory, f"{OP_ATTR:#x}")
+        profile = self.profile_in(directory)
+        unseen = ["host/data/aging.compact.node_attr_info"]
         self.assertEqual(profile.export()["not_exported"], unseen)
         with open(os.path.join(os.path.dirname(profile.path), "tables", "README.txt"), encoding="utf-8") as f:
             self.assertIn(f"Recorded, and in none of these files: {', '.join(unseen)}.", f.read())

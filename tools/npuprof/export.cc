@@ -47,6 +47,7 @@ json ToJson(const analysis::ExportResult& result) {
               {"broken_records", result.broken_records},
               {"losses", json::array()},
               {"not_exported", result.not_exported},
+              {"failures", json::array()},
               {"warnings", json::array()}};
   for (const auto& file : result.files) out["files"].push_back(file.string());
   for (const analysis::DeviceCounts& d : result.devices) {
@@ -65,6 +66,8 @@ json ToJson(const analysis::ExportResult& result) {
     out["losses"].push_back(
         {{"device", l.device}, {"where", l.where}, {"cause", l.cause}, {"records", l.records}});
   }
+  for (const analysis::ExportFailure& f : result.failures)
+    out["failures"].push_back({{"tables", f.tables}, {"reason", f.text}});
   for (const analysis::Warning& w : result.warnings) out["warnings"].push_back(w.Line());
   return out;
 }
@@ -103,6 +106,9 @@ void Print(const analysis::ExportResult& result, const std::string& aged, const 
     fmt::print("{}\n", Paint(fmt::format("unreadable: {} records", Count(result.broken_records)), Style::kBad,
                              colour));
   }
+  for (const analysis::ExportFailure& f : result.failures)
+    fmt::print("{}\n",
+               Paint(fmt::format("not made, or not whole: {}: {}", f.tables, f.text), Style::kBad, colour));
   for (const analysis::Warning& w : result.warnings)
     fmt::print("{}\n", Paint("warning: " + w.Line(), Style::kWarn, colour));
   if (!result.not_exported.empty())
@@ -155,7 +161,7 @@ int Export(const Options& options) {
     Print(result, aged, lost_altogether,
           (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
   }
-  return 0;
+  return result.failures.empty() ? 0 : 1;
 }
 
 }  // namespace

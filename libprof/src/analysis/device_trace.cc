@@ -76,7 +76,8 @@ void DeviceTrace::LoadMarks(const std::function<void(uint64_t)>& progress) {
     const uint8_t tag = record[1];
     if (tag == NPUPROF_TS_STEP) {
       marks_.push_back({time, Get<uint64_t>(record, 16), Get<uint64_t>(record, 24),
-                        static_cast<uint16_t>(Get<uint16_t>(record, 32) & 0x7ff), Get<uint16_t>(record, 36)});
+                        static_cast<uint16_t>(Get<uint16_t>(record, 32) & 0x7ff), Get<uint16_t>(record, 36),
+                        Get<uint16_t>(record, 34)});
     } else if (tag == NPUPROF_TS_FLIP) {
       flips_[{static_cast<uint16_t>(device_), Get<uint16_t>(record, 16)}].push_back(
           {time, Get<uint16_t>(record, 18), Get<uint16_t>(record, 22)});

@@ -37,7 +37,7 @@ struct SideSum {
 struct StepMark {
   uint64_t time = 0;  ///< device ticks
   uint64_t index = 0, model = 0;
-  uint16_t stream = 0, tag = 0;
+  uint16_t stream = 0, tag = 0, task = 0;
 };
 
 enum class CoreSide : uint8_t { kCube, kVector };

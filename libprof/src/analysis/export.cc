@@ -20,6 +20,7 @@
 #include "analysis/names.h"
 #include "analysis/readme.h"
 #include "analysis/record_reader.h"
+#include "analysis/samples/run.h"
 #include "analysis/step_trace.h"
 #include "analysis/task_tables.h"
 #include "analysis/text.h"
@@ -74,8 +75,11 @@ class Exporter {
   }
   std::string OutOfMemory() const;
   void ExportDevice(size_t device);
+  void CollectMarks(const DeviceInfo& info, const DeviceTrace& trace, const DeviceClock& clock);
   void ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock, const DeviceTask& task,
                   RecordLoader* loader);
+  void ExportSamples();
+  void ExportSample(const SampleJob& job, const SampleInput& input);
   void ExportHostLayer();
   void Keep(const fs::path& path, const char* table, uint64_t rows);
   void Finish(CsvFile* file, const char* table);
@@ -97,6 +101,8 @@ class Exporter {
   OpStatistic op_statistic_;
   std::optional<Timeline> timeline_;
   std::map<int, std::vector<Step>> steps_;
+  std::map<int, TaskNames> task_names_;  // of devices with records that need them
+  std::map<uint64_t, DeviceMark> marks_;
   ExportResult result_;
   uint64_t done_ = 0, total_ = 0;
 };
@@ -121,7 +127,9 @@ void Exporter::ChooseOutput() {
   const auto taken = [&](const std::string& timestamp) {
     std::error_code ignored;
     for (const auto& table : KnownTables()) {
-      if (fs::exists(output_ / fmt::format("{}_{}.csv", table, timestamp), ignored)) return true;
+      if (fs::exists(output_ / fmt::format("{}_{}.csv", table, timestamp), ignored) ||
+          fs::exists(output_ / fmt::format("{}_slice_0_{}.csv", table, timestamp), ignored))
+        return true;
     }
     return fs::exists(output_ / fmt::format("msprof_{}.json", timestamp), ignored);
   };
@@ -152,7 +160,12 @@ std::function<void(uint64_t)> Exporter::Progress(const std::string& stage) {
 
 void Exporter::Keep(const fs::path& path, const char* table, uint64_t rows) {
   if (rows == 0) return;
-  result_.files.push_back(path);
+  if (path.extension() == ".csv") {
+    const auto files = CsvFile::FilesOf(path, rows);
+    result_.files.insert(result_.files.end(), files.begin(), files.end());
+  } else {
+    result_.files.push_back(path);
+  }
   result_.rows[table] = rows;
 }
 
@@ -231,6 +244,7 @@ void Exporter::Write() {
     const auto path = File("step_trace", "csv");
     Keep(path, "step_trace", WriteStepTrace(path, steps_));
   }
+  ExportSamples();
   if (timeline_) ExportHostLayer();
 
   result_.simulated = profile_.simulated();
@@ -249,6 +263,11 @@ void Exporter::ExportDevice(size_t device) {
   DeviceTrace& trace = *devices_[device];
   const DeviceClock clock(profile_, device, &diagnostics_);
   steps_[info.id] = BuildSteps(trace.marks(), clock);
+  CollectMarks(info, trace, clock);
+  for (const char* kind : {"socpmu", "aicpu"}) {
+    if (TotalBytes(index_.Get(fmt::format("{}/data/{}.data.{}", info.directory, kind, info.id))) > 0)
+      task_names_.try_emplace(info.id);
+  }
   trace.LoadTasks(pmu_columns_.contains(info.id), Progress(info.directory));
   trace.Join(host_, clock);
   trace.SortByStart();
@@ -270,6 +289,20 @@ void Exporter::ExportDevice(size_t device) {
   if (timeline_) timeline_->AddSteps(steps_[info.id]);
   result_.devices.push_back(trace.counts());
   devices_[device].reset();  // one device's tasks in memory at a time
+}
+
+// The first stamp of a number is a mark, or begins the range that the last one ends.
+void Exporter::CollectMarks(const DeviceInfo& info, const DeviceTrace& trace, const DeviceClock& clock) {
+  constexpr uint16_t kMark = 11, kRangeEnd = 12;
+  for (const StepMark& mark : trace.marks()) {
+    if (mark.tag != kMark && mark.tag != kRangeEnd) continue;
+    const int64_t wall = clock.Wall(mark.time);
+    const auto [place, first] = marks_.try_emplace(
+        mark.index, DeviceMark{info.id, info.simulated, wall, wall, mark.stream, mark.task});
+    if (first) continue;
+    place->second.begin_ns = std::min(place->second.begin_ns, wall);
+    place->second.end_ns = std::max(place->second.end_ns, wall);
+  }
 }
 
 const Operator* ChooseOperator(const HostTrace& host, const Track& track, const DeviceTask& task) {
@@ -310,6 +343,8 @@ void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceC
   if (timeline_) timeline_->AddTask(view, &host_);
   if (!view.op) return;
   op_statistic_.Add(view);
+  if (const auto names = task_names_.find(info.id); names != task_names_.end())
+    names->second.Add(task.stream, task.task, view.op->name);
   ++devices_[device]->counts().operators;
   if (!op_summary_) return;
   TaskPmu pmu;
@@ -318,6 +353,39 @@ void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceC
   if (has_pmu) pmu = DeviceTrace::DecodePmu(record);
   op_summary_->Add(view, has_pmu ? &pmu : nullptr, trace.side_sum(task.side), trace.FrequencyAt(task.end),
                    pool_);
+}
+
+void Exporter::ExportSamples() {
+  const SampleInput input{
+      profile_,
+      index_,
+      &diagnostics_,
+      &host_,
+      &pool_,
+      task_names_,
+      marks_,
+      timeline_ ? &*timeline_ : nullptr,
+      [this](const char* table) { return Wants(table) ? std::optional(File(table, "csv")) : std::nullopt; },
+      [this](const std::string& part) { return Progress(part); }};
+  for (const SampleJob& job : SampleJobs()) {
+    const bool wanted =
+        std::any_of(job.tables.begin(), job.tables.end(), [&](const char* t) { return Wants(t); });
+    if (wanted || timeline_) ExportSample(job, input);
+  }
+}
+
+void Exporter::ExportSample(const SampleJob& job, const SampleInput& input) {
+  const std::string tables = job.tables.empty() ? "timeline" : Join({job.tables.begin(), job.tables.end()});
+  SampleRun run(input);
+  try {
+    job.run(run);
+    for (SampleTable& table : run.tables()) {
+      if (table.file()) Finish(table.file(), table.name());
+    }
+  } catch (const Error& error) {
+    result_.failures.push_back({tables, error.what()});
+  }
+  for (const std::string& failure : run.failures()) result_.failures.push_back({tables, failure});
 }
 
 void Exporter::ExportHostLayer() {
@@ -341,8 +409,13 @@ const std::vector<std::string>& KnownFormats() {
 }
 
 const std::vector<std::string>& KnownTables() {
-  static const std::vector<std::string> kTables = {"op_summary", "op_statistic", "task_time", "api_statistic",
-                                                   "step_trace"};
+  static const std::vector<std::string> kTables = [] {
+    std::vector<std::string> tables = {"op_summary", "op_statistic", "task_time", "api_statistic",
+                                       "step_trace"};
+    for (const SampleJob& job : SampleJobs())
+      tables.insert(tables.end(), job.tables.begin(), job.tables.end());
+    return tables;
+  }();
   return kTables;
 }
 

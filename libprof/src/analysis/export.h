@@ -15,7 +15,7 @@ namespace npuprof::analysis {
 
 /// Formats an export can write: "csv" (tables) and "json" (timeline, opens in Perfetto and chrome://tracing).
 const std::vector<std::string>& KnownFormats();
-/// Tables of format "csv": op_summary, op_statistic, task_time, api_statistic, step_trace.
+/// Tables of format "csv": op_summary, op_statistic, task_time, api_statistic, step_trace, and those of sampled data.
 const std::vector<std::string>& KnownTables();
 
 struct ExportOptions {
@@ -44,20 +44,28 @@ struct DeviceCounts {
   uint64_t block_records = 0;  ///< block-level counter records
 };
 
+/// A table or layer that could not be made.
+struct ExportFailure {
+  std::string tables;  ///< one or more of KnownTables(), or "timeline"
+  std::string text;    ///< reason, with the part of the directory that is concerned
+};
+
 struct ExportResult {
   std::vector<std::filesystem::path> files;  ///< in the order written
   std::map<std::string, uint64_t> rows;      ///< per table; "timeline" counts events
   std::vector<DeviceCounts> devices;
   bool simulated = false;
-  std::vector<Loss> losses;       ///< from the manifest: records that never reached the files
-  uint64_t broken_records = 0;    ///< in the files, but unreadable; see warnings
-  std::vector<Warning> warnings;  ///< includes those of the Profile
+  std::vector<Loss> losses;             ///< from the manifest: records that never reached the files
+  uint64_t broken_records = 0;          ///< in the files, but unreadable; see warnings
+  std::vector<Warning> warnings;        ///< includes those of the Profile
+  std::vector<ExportFailure> failures;  ///< what is missing in spite of its records; all else is there
   /// Record files that hold something which no table and no layer of the timeline shows; known only if everything
   /// was exported.
   std::vector<std::string> not_exported;
 };
 
-/// Exports `profile`. Tables without rows are not written. Throws Error if an option is unknown or the output
+/// Exports `profile`. Tables without rows are not written; those of more than a million are several files. A table of
+/// sampled data that cannot be made costs only itself, and is in the failures. Throws Error if an option is unknown or the output
 /// cannot be written, or if memory is short; no file of an earlier export is changed except README.txt, and no half-written file
 /// stays behind under its final name. Memory grows with the number of tasks (about 120 bytes each) and of
 /// distinct names, not with the size of the files.

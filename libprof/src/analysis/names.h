@@ -46,6 +46,9 @@ bool RunsOperator(const std::string& runtime_task_name);
 /// "host to device", ...; "other" if unknown.
 const char* CopyDirection(uint16_t direction);
 
+/// Parts of the device's software that take memory: "RUNTIME", ...; unknown ones are shown as their number.
+std::string ModuleName(uint32_t module);
+
 /// Data types and formats of tensors; unknown ones are shown as their number.
 std::string TensorDataType(uint32_t type);
 std::string TensorFormat(uint32_t format);

@@ -230,6 +230,7 @@ class ProfileReader {
     Profile::DeviceAnchor anchor;
     anchor.wall_minus_raw_ns = WallMinusRaw(start);
     anchor.clock = device_log.Number("cntvct");
+    anchor.device_ns = device_log.Number("clock_monotonic_raw");
     anchor.host_raw_ns = host_log.Number("clock_monotonic_raw");
     if (info.Has("CPU")) {
       const auto host_hz = MegahertzToHertz(info.First("CPU").Text("Frequency", ""));

@@ -137,6 +137,7 @@ class Profile {
   struct DeviceAnchor {
     uint64_t host_raw_ns = 0;  ///< host time of the instant
     uint64_t clock = 0;        ///< device clock at the instant
+    uint64_t device_ns = 0;    ///< what the device calls the instant in files that count nanoseconds
     int64_t wall_minus_raw_ns = 0;
   };
   const HostAnchor& host_anchor() const { return host_anchor_; }

@@ -4,18 +4,47 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
+
 #include "analysis/text.h"
 
 namespace npuprof::analysis {
 namespace {
 
 const char* About(const std::string& table) {
-  if (table == "op_summary") return "operators that ran, one row per task, with their counters";
-  if (table == "op_statistic") return "operators summed up by type";
-  if (table == "task_time") return "every task the device ran";
-  if (table == "api_statistic") return "calls of the host, summed up by name";
-  if (table == "step_trace") return "training steps";
-  return "timeline of host calls and device tasks, for Perfetto or chrome://tracing";
+  static const std::map<std::string, const char*> kTables = {
+      {"op_summary", "operators that ran, one row per task, with their counters"},
+      {"op_statistic", "operators summed up by type"},
+      {"task_time", "every task the device ran"},
+      {"api_statistic", "calls of the host, summed up by name"},
+      {"step_trace", "training steps"},
+      {"hbm", "traffic of the main memory, by channel"},
+      {"llc_read_write", "traffic of the last-level cache, by slice"},
+      {"npu_mem", "memory in use of the device and of the process"},
+      {"npu_module_mem", "memory in use by part of the device's software"},
+      {"nic", "network ports"},
+      {"roce", "network ports, as seen by RoCE"},
+      {"hccs", "traffic between chips"},
+      {"pcie", "traffic to and from the host"},
+      {"dvpp", "media engines"},
+      {"cpu_usage", "processors of the devices and of the host's machine"},
+      {"sys_mem", "memory of the devices' systems and of the host's machine"},
+      {"host_cpu_usage", "processors that the process used"},
+      {"host_mem_usage", "memory that the process used"},
+      {"host_network_usage", "network of the host"},
+      {"host_disk_usage", "disk that the process used"},
+      {"memory_record", "memory of operators over time"},
+      {"operator_memory", "memory that each operator took and gave back"},
+      {"l2_cache", "L2 cache, by task"},
+      {"soc_pmu", "translation of addresses, by task"},
+      {"aicpu", "tasks of the processors for operators"},
+      {"dp", "preparation of data"},
+      {"aicpu_mi", "queues of data"},
+      {"msprof_tx", "marks and ranges of the program"}};
+  const auto found = kTables.find(table);
+  return found != kTables.end()
+             ? found->second
+             : "timeline of host calls, device tasks and counters, for Perfetto or chrome://tracing";
 }
 
 }  // namespace
@@ -30,6 +59,7 @@ std::filesystem::path WriteReadme(const std::filesystem::path& output, const Pro
   for (const auto& path : result.files) {
     const std::string name = path.filename().string();
     std::string table = name.substr(0, name.rfind('_'));
+    table = table.substr(0, table.find("_slice_"));
     if (table == "msprof") table = "timeline";
     const auto rows = result.rows.find(table);
     text +=
@@ -58,6 +88,8 @@ std::filesystem::path WriteReadme(const std::filesystem::path& output, const Pro
   if (!result.not_exported.empty()) {
     text += fmt::format("Recorded, and in none of these files: {}.\n", fmt::join(result.not_exported, ", "));
   }
+  for (const auto& failure : result.failures)
+    text += fmt::format("NOT MADE, or not whole: {}: {}\n", failure.tables, failure.text);
   if (!result.warnings.empty()) text += "Remarks:\n";
   for (const auto& warning : result.warnings) text += "  " + warning.Line() + "\n";
   if (result.simulated) text += "\n" + simulated;

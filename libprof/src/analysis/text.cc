@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -86,11 +87,13 @@ void OutputFile::Flush() {
   buffer_.clear();
 }
 
-void OutputFile::Commit() {
+void OutputFile::CommitAs(const std::filesystem::path& path) {
+  // Whoever went on after a failed write must not get a file with a gap.
+  if (!failure_.empty()) throw Error(failure_);
   Flush();
   const int closed = ::close(fd_);
   fd_ = -1;
-  if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (closed != 0 || ::rename(temporary_.c_str(), path.c_str()) != 0) {
     const int error = errno;
     ::unlink(temporary_.c_str());
     Fail("cannot be written", error);
@@ -98,7 +101,63 @@ void OutputFile::Commit() {
 }
 
 void OutputFile::Fail(const char* what, int error) {
-  throw Error(fmt::format("{} {}: {}", path_.string(), what, std::strerror(error)));
+  failure_ = fmt::format("{} {}: {}", path_.string(), what, std::strerror(error));
+  throw Error(failure_);
+}
+
+CsvFile::CsvFile(std::filesystem::path path, uint64_t rows_per_file)
+    : path_(std::move(path)), rows_per_file_(rows_per_file), file_(std::make_unique<OutputFile>(path_)) {}
+
+CsvFile::~CsvFile() {
+  if (committed_) return;
+  std::error_code ignored;
+  for (uint64_t slice = 0; slice < slices_; ++slice)
+    std::filesystem::remove(SlicePath(path_, slice), ignored);
+}
+
+std::filesystem::path CsvFile::SlicePath(const std::filesystem::path& path, uint64_t slice) {
+  const std::string name = path.filename().string();
+  const size_t timestamp = std::min(name.rfind('_'), name.size());
+  return path.parent_path() /
+         fmt::format("{}_slice_{}{}", name.substr(0, timestamp), slice, name.substr(timestamp));
+}
+
+std::vector<std::filesystem::path> CsvFile::FilesOf(const std::filesystem::path& path, uint64_t rows,
+                                                    uint64_t rows_per_file) {
+  if (rows <= rows_per_file) return {path};
+  std::vector<std::filesystem::path> files;
+  for (uint64_t slice = 0; slice * rows_per_file < rows; ++slice) files.push_back(SlicePath(path, slice));
+  return files;
+}
+
+void CsvFile::NextFile() {
+  file_->CommitAs(SlicePath(path_, slices_++));
+  file_ = std::make_unique<OutputFile>(path_);
+  file_->Write(header_);
+  rows_in_file_ = 0;
+}
+
+void CsvFile::EndRow() {
+  row_ += '\n';
+  if (rows_ == 0) {
+    header_ = row_;
+  } else if (rows_in_file_++ == rows_per_file_) {
+    NextFile();
+    rows_in_file_ = 1;
+  }
+  file_->Write(row_);
+  row_.clear();
+  first_ = true;
+  ++rows_;
+}
+
+void CsvFile::Commit() {
+  if (slices_ == 0) {
+    file_->Commit();
+  } else {
+    file_->CommitAs(SlicePath(path_, slices_++));
+  }
+  committed_ = true;
 }
 
 CsvFile& CsvFile::Cell(std::string_view text) {

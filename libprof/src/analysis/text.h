@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace npuprof::analysis {
 
@@ -34,7 +36,8 @@ class OutputFile {
     buffer_.append(text);
     if (buffer_.size() >= kFlushBytes) Flush();
   }
-  void Commit();  ///< flushes and gives the file its final name
+  void Commit() { CommitAs(path_); }                 ///< flushes and gives the file its final name
+  void CommitAs(const std::filesystem::path& path);  ///< another name than the one it was made for
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -44,31 +47,42 @@ class OutputFile {
 
   std::filesystem::path path_, temporary_;
   std::string buffer_;
+  std::string failure_;  ///< why the file can no longer become whole
   int fd_ = -1;
 };
 
-/// Rows of a table. Cells with commas, quotes or line breaks are quoted.
+/// Rows of a table, the first of which is the header. Cells with commas, quotes or line breaks are quoted. A table of
+/// more rows than a file takes becomes several, `<table>_slice_<k>_<timestamp>.csv` with k from 0, each with the header.
 class CsvFile {
  public:
-  explicit CsvFile(std::filesystem::path path) : file_(std::move(path)) {}
+  static constexpr uint64_t kRowsPerFile = 1'000'000;  ///< without the header
+
+  /// @param path  "<table>_<timestamp>.csv"
+  explicit CsvFile(std::filesystem::path path, uint64_t rows_per_file = kRowsPerFile);
+  ~CsvFile();  ///< removes what was not committed
+  CsvFile(const CsvFile&) = delete;
+  CsvFile& operator=(const CsvFile&) = delete;
+
   CsvFile& Cell(std::string_view text);
-  void EndRow() {
-    row_ += '\n';
-    file_.Write(row_);
-    row_.clear();
-    first_ = true;
-    ++rows_;
-  }
+  void EndRow();
   /// Rows so far, the header included.
   uint64_t rows() const { return rows_; }
-  void Commit() { file_.Commit(); }
-  const std::filesystem::path& path() const { return file_.path(); }
+  void Commit();
+  const std::filesystem::path& path() const { return path_; }
+  /// The files of a table of `rows` rows, the header not counted.
+  static std::vector<std::filesystem::path> FilesOf(const std::filesystem::path& path, uint64_t rows,
+                                                    uint64_t rows_per_file = kRowsPerFile);
 
  private:
-  OutputFile file_;
-  std::string row_;
-  bool first_ = true;
-  uint64_t rows_ = 0;
+  static std::filesystem::path SlicePath(const std::filesystem::path& path, uint64_t slice);
+  void NextFile();
+
+  std::filesystem::path path_;
+  uint64_t rows_per_file_;
+  std::unique_ptr<OutputFile> file_;
+  std::string header_, row_;
+  bool first_ = true, committed_ = false;
+  uint64_t rows_ = 0, rows_in_file_ = 0, slices_ = 0;
 };
 
 }  // namespace npuprof::analysis

@@ -11,6 +11,53 @@ namespace {
 // Consumers tell "no connection" by this value.
 constexpr uint64_t kUnconnected = UINT64_MAX;
 constexpr uint64_t kStepThreadBase = 70000;
+constexpr uint64_t kFirstMarkFlow = 4'000'000'001;
+
+const char* LayerName(Timeline::Layer layer) {
+  switch (layer) {
+    case Timeline::kCpuUsage:
+      return "CPU Usage";
+    case Timeline::kMemoryUsage:
+      return "Memory Usage";
+    case Timeline::kNetworkUsage:
+      return "Network Usage";
+    case Timeline::kCoreFrequency:
+      return "AI Core Freq";
+    case Timeline::kNpuMemory:
+      return "NPU MEM";
+    case Timeline::kAccelerators:
+      return "Acc PMU";
+    case Timeline::kHccs:
+      return "HCCS";
+    case Timeline::kNic:
+      return "NIC";
+    case Timeline::kRoce:
+      return "RoCE";
+    case Timeline::kPcie:
+      return "PCIe";
+    case Timeline::kHbm:
+      return "HBM";
+    case Timeline::kSocInfo:
+      return "Stars Soc Info";
+    case Timeline::kChipTransfer:
+      return "Stars Chip Trans";
+    case Timeline::kLlc:
+      return "LLC";
+    case Timeline::kSio:
+      return "SIO";
+    case Timeline::kQos:
+      return "QoS";
+    case Timeline::kFramework:
+    case Timeline::kCann:
+    case Timeline::kHardware:
+      break;
+  }
+  return "";
+}
+
+std::string DeviceLabel(int device, bool simulated) {
+  return fmt::format("NPU {}{}", simulated ? "(simulated) " : "", device);
+}
 
 std::string FlowId(uint32_t connection) {
   return std::to_string(static_cast<uint64_t>(connection) << 32);
@@ -35,11 +82,11 @@ const std::string& Timeline::Quoted(uint32_t text) {
   return out;
 }
 
-void Timeline::Process(uint64_t pid, const char* name, const std::string& label, Layer layer) {
+void Timeline::Process(uint64_t pid, const std::string& name, const std::string& label, Layer layer) {
   const auto metadata = [&](const char* kind, const std::string& args) {
     Event(fmt::format(R"({{"name":"{}","pid":{},"tid":0,"ph":"M","args":{{{}}}}})", kind, pid, args));
   };
-  metadata("process_name", fmt::format(R"("name":"{}")", name));
+  metadata("process_name", fmt::format(R"("name":{})", JsonString(name)));
   metadata("process_labels", fmt::format(R"("labels":"{}")", label));
   metadata("process_sort_index", fmt::format(R"("sort_index":{})", static_cast<int>(layer)));
   process_ = pid;
@@ -56,7 +103,7 @@ void Timeline::Thread(uint64_t pid, uint64_t tid, const std::string& name) {
 
 void Timeline::BeginDevice(int device, bool simulated) {
   Process(Pid(kHardware, static_cast<unsigned>(device) & 31), "Ascend Hardware",
-          fmt::format("NPU {}{}", simulated ? "(simulated) " : "", device), kHardware);
+          DeviceLabel(device, simulated), kHardware);
 }
 
 void Timeline::AddTask(const TaskView& view, HostTrace* host) {
@@ -128,6 +175,53 @@ void Timeline::AddSteps(const std::vector<Step>& steps) {
       slice(tid, fmt::format("GetNext {}", step.index), "GetNext Time", span.begin, span.end, id);
     }
   }
+}
+
+uint64_t Timeline::BeginCounters(Layer layer, std::optional<int> device, bool simulated) {
+  const uint64_t pid = Pid(layer, device ? static_cast<unsigned>(*device) & 31 : kHostSlot);
+  Process(pid, LayerName(layer), device ? DeviceLabel(*device, simulated) : "CPU", layer);
+  return pid;
+}
+
+void Timeline::Counter(uint64_t process, const std::string& name, int64_t wall_ns, const std::string& args) {
+  Event(fmt::format(R"({{"name":{},"pid":{},"tid":0,"ts":"{}","ph":"C","args":{{{}}}}})", name, process,
+                    Micros(wall_ns), args));
+}
+
+void Timeline::BeginMarks(const std::string& process) {
+  Process(Pid(kFramework, kHostSlot), process, "CPU", kFramework);
+}
+
+void Timeline::Flow(uint64_t pid, uint64_t thread, const char* phase, uint64_t number, int64_t wall_ns) {
+  const uint64_t id = kFirstMarkFlow + number;
+  Event(fmt::format(R"({{"name":"MsTx_{}","pid":{},"tid":{},"ph":"{}","cat":"MsTx","id":"{}","ts":"{}"{}}})",
+                    id, pid, thread, phase, id, Micros(wall_ns), *phase == 'f' ? R"(,"bp":"e")" : ""));
+}
+
+void Timeline::AddMark(uint32_t thread, std::string_view name, int64_t begin_ns, int64_t end_ns,
+                       const std::string& args, std::optional<uint64_t> number) {
+  const uint64_t pid = Pid(kFramework, kHostSlot);
+  Thread(pid, thread, fmt::format("Thread {}", thread));
+  Event(fmt::format(R"({{"name":{},"pid":{},"tid":{},"ts":"{}","dur":{},"ph":"X","args":{{{}}}}})",
+                    JsonString(name), pid, thread, Micros(begin_ns), JsonMicros(end_ns - begin_ns), args));
+  if (number) Flow(pid, thread, "s", *number, begin_ns);
+}
+
+void Timeline::AddDeviceMark(int device, bool simulated, uint16_t stream, uint16_t task,
+                             std::string_view name, int64_t begin_ns, int64_t end_ns, uint64_t number) {
+  const uint64_t pid = Pid(kHardware, static_cast<unsigned>(device) & 31);
+  // Marks come when the device's own events are written already, so their process and streams may be told twice.
+  const auto [threads, first] = mark_threads_.try_emplace(device);
+  std::swap(threads_, threads->second);
+  if (first) {
+    Process(pid, "Ascend Hardware", DeviceLabel(device, simulated), kHardware);
+  }
+  Thread(pid, stream, fmt::format("Stream {}", stream));
+  std::swap(threads_, threads->second);
+  Event(fmt::format(
+      R"({{"name":{},"pid":{},"tid":{},"ts":"{}","dur":{},"ph":"X","args":{{"Physic Stream Id":{},"Task Id":{}}}}})",
+      JsonString(name), pid, stream, Micros(begin_ns), JsonMicros(end_ns - begin_ns), stream, task));
+  Flow(pid, stream, "f", number, begin_ns);
 }
 
 void Timeline::BeginHost() {

@@ -9,68 +9,11 @@
 #include <optional>
 #include <set>
 
-#include "analysis/export.h"
-#include "csv.h"
+#include "golden.h"
 
 namespace npuprof::test {
 namespace {
-namespace fs = std::filesystem;
 using nlohmann::json;
-using Row = std::map<std::string, std::string>;
-
-const fs::path kGolden = fs::path(NPUPROF_TEST_DATA) / "golden";
-
-class Golden : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    const auto profile = analysis::Profile::Open(kGolden / GetParam());
-    analysis::ExportOptions options;
-    options.output = out_.path();
-    result_ = analysis::Export(profile, options);
-  }
-
-  Csv Ours(const std::string& table) const { return ReadCsv(FindExport(out_.path(), table)); }
-  Csv Theirs(const std::string& table, const std::string& side = "cpp") const {
-    return ReadCsv(kGolden / GetParam() / "expected" / (table + "." + side + ".csv"));
-  }
-  bool Has(const std::string& table) const {
-    return fs::exists(kGolden / GetParam() / "expected" / (table + ".cpp.csv"));
-  }
-
-  TemporaryDirectory out_;
-  analysis::ExportResult result_;
-};
-
-std::string Key(const Row& row, const std::vector<std::string>& columns) {
-  std::string key;
-  for (const auto& column : columns) key += row.at(column) + "|";
-  return key;
-}
-
-// Rows by key; the order of rows is no part of the published format.
-std::map<std::string, Row> ByKey(const Csv& csv, const std::vector<std::string>& columns) {
-  std::map<std::string, Row> rows;
-  for (const auto& row : csv.rows) {
-    EXPECT_TRUE(rows.emplace(Key(row, columns), row).second) << "two rows with " << Key(row, columns);
-  }
-  return rows;
-}
-
-void ExpectSameTable(const Csv& ours, const Csv& theirs, const std::vector<std::string>& key,
-                     const std::set<std::string>& except = {}) {
-  ASSERT_FALSE(theirs.rows.empty());
-  EXPECT_EQ(ours.header, theirs.header);
-  const auto our_rows = ByKey(ours, key), their_rows = ByKey(theirs, key);
-  ASSERT_EQ(our_rows.size(), their_rows.size());
-  for (const auto& [id, row] : their_rows) {
-    const auto found = our_rows.find(id);
-    ASSERT_NE(found, our_rows.end()) << "no row " << id;
-    for (const auto& [column, cell] : row) {
-      if (except.contains(column)) continue;
-      EXPECT_EQ(found->second.at(column), cell) << id << " " << column;
-    }
-  }
-}
 
 // COMMUNICATION rows sum a collective up; they are not made yet.
 Csv WithoutCollectives(Csv csv) {
@@ -138,9 +81,6 @@ TEST_P(Golden, NothingIsBrokenOrUnpaired) {
 }
 
 constexpr unsigned kCann = 7, kHardware = 14;
-unsigned Layer(const json& event) {
-  return event.at("pid").get<uint64_t>() >> 5 & 31;
-}
 
 struct Trace {
   std::multiset<std::string> metadata;
