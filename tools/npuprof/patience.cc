@@ -36,7 +36,8 @@ std::optional<Patience> PatienceOf(const json& manifest) {
   out.bytes_per_second = drain.value("bytes_per_second", uint64_t{0});
   out.staging_bytes = drain.value("staging_bytes", uint64_t{0});
   if (out.bytes_per_second == 0 || out.staging_bytes == 0) return std::nullopt;
-  out.staging_seconds = static_cast<double>(out.staging_bytes) / static_cast<double>(out.bytes_per_second);
+  const uint64_t room = drain.value("staging_holds_bytes", out.staging_bytes);
+  out.staging_seconds = static_cast<double>(room) / static_cast<double>(out.bytes_per_second);
 
   const json window = manifest.value("window", json::object());
   const uint64_t begin = window.value("begin_monotonic_raw_ns", uint64_t{0});

@@ -142,8 +142,9 @@ Cost Collection::cost() const {
     now = state_->done ? state_->final_cost : state_->drain->TotalCost();
   }
   const Cost& base = state_->base;
-  return {now.cpu_ns - base.cpu_ns, now.wakeups - base.wakeups, now.bytes_written - base.bytes_written,
-          now.staging_peak_bytes};
+  return {
+      now.cpu_ns - base.cpu_ns, now.wakeups - base.wakeups,           now.bytes_written - base.bytes_written,
+      now.staging_peak_bytes,   now.bytes_staged - base.bytes_staged, now.starved - base.starved};
 }
 
 }  // namespace npuprof::drain

@@ -24,6 +24,7 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kShortest = milliseconds(1);
 constexpr nanoseconds kBlockedRetry = milliseconds(5);
+constexpr nanoseconds kWriteLook = milliseconds(50);      // at the latest, while something is written
 constexpr nanoseconds kUncalledSleep = milliseconds(20);  // where nobody can wake the thread
 constexpr nanoseconds kLongestSleep = std::chrono::seconds(1);
 
@@ -93,7 +94,8 @@ Status Drain::Impl::Start(const Options& options) {
   options_ = options;
   ready = false;
   failure.clear();
-  for (auto* count : {&cpu_ns_, &wakeups_, &bytes_, &peak_}) count->store(0, std::memory_order_relaxed);
+  for (auto* count : {&cpu_ns_, &wakeups_, &bytes_, &peak_, &staged_, &starved_})
+    count->store(0, std::memory_order_relaxed);
   // The thread must take no signal that the program wants elsewhere.
   sigset_t all, before;
   sigfillset(&all);
@@ -146,7 +148,12 @@ void Drain::Impl::MakeReady() {
     writer_ = MakeUringWriter(direct ? pool_->base() : nullptr, pool_->bytes(), &why);
   }
   const bool uring = writer_ != nullptr;
-  if (!uring) writer_ = MakePwritevWriter();
+  if (!uring) {
+    writer_ = MakePwritevWriter([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->Wake();
+    });
+    if (!writer_->Calls()) why += "; no thread for writes could be made, so a slow disk holds up the drain";
+  }
   if (options_.wrap_writer) writer_ = options_.wrap_writer(std::move(writer_));
   station = Station{};
   station.pool = pool_.get();
@@ -355,6 +362,8 @@ void Drain::Impl::Write(SteadyTime now) {
     if (station.starved) file.ReleaseIdle();
   });
   bytes_.store(station.bytes_written, std::memory_order_relaxed);
+  staged_.store(station.bytes_staged, std::memory_order_relaxed);
+  if (station.starved) starved_.fetch_add(1, std::memory_order_relaxed);
   peak_.store(pool_->peak_bytes(), std::memory_order_relaxed);
 }
 
@@ -400,8 +409,9 @@ void Drain::Impl::Advance(CollectionState& c, SteadyTime now) {
 void Drain::Impl::EndPass() {
   timespec cpu{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-  cpu_ns_.store(static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec),
-                std::memory_order_relaxed);
+  const uint64_t own_ns =
+      static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec);
+  cpu_ns_.store(own_ns + writer_->cpu_ns(), std::memory_order_relaxed);
   const Cost cost = TotalCost();
   bool notify = false;
   std::lock_guard lock(mutex);
@@ -428,7 +438,9 @@ void Drain::Impl::Sleep() {
     if (writer_->PollFd() >= 0) {
       fds.push_back({writer_->PollFd(), POLLIN, 0});
       owners.push_back(nullptr);
-      wake = std::min(wake, Now() + milliseconds(50));  // covers ops the ring had no room for
+      wake = std::min(wake, Now() + kWriteLook);  // covers ops the ring had no room for
+    } else if (writer_->Calls()) {
+      wake = std::min(wake, Now() + kWriteLook);
     } else {
       wake = SteadyTime{};
     }
@@ -470,7 +482,8 @@ void Drain::Impl::Sleep() {
 
 Cost Drain::Impl::TotalCost() const {
   return {cpu_ns_.load(std::memory_order_relaxed), wakeups_.load(std::memory_order_relaxed),
-          bytes_.load(std::memory_order_relaxed), peak_.load(std::memory_order_relaxed)};
+          bytes_.load(std::memory_order_relaxed),  peak_.load(std::memory_order_relaxed),
+          staged_.load(std::memory_order_relaxed), starved_.load(std::memory_order_relaxed)};
 }
 
 void Drain::Impl::JoinIfIdle(milliseconds patience) {

@@ -34,7 +34,7 @@ class CollectionState;
 enum class Path {
   kUring,    ///< page cache, through io_uring
   kDirect,   ///< O_DIRECT, slices of preset size; through io_uring where allowed, else pwritev
-  kPwritev,  ///< page cache, through pwritev
+  kPwritev,  ///< page cache, through pwritev on a second thread
 };
 /// "uring", "direct" or "pwritev".
 const char* PathName(Path path);
@@ -105,10 +105,12 @@ class Source {
 
 /// What draining has cost so far.
 struct Cost {
-  uint64_t cpu_ns = 0;         ///< CPU time of the drain thread
+  uint64_t cpu_ns = 0;         ///< CPU time of the drain thread and of the one that writes, if there is one
   uint64_t wakeups = 0;        ///< times the thread woke up
   uint64_t bytes_written = 0;  ///< bytes the kernel took
   uint64_t staging_peak_bytes = 0;
+  uint64_t bytes_staged = 0;  ///< bytes that were accepted, written or not
+  uint64_t starved = 0;       ///< rounds in which records found no staging memory
 };
 
 /// One profiling session's share of the drain: its sources and its files. Methods may be called from any thread;

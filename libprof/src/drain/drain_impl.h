@@ -65,7 +65,7 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   pthread_t thread_ = {};
   int control_fd_ = -1;
   FdIdentity control_identity_;
-  std::atomic<uint64_t> cpu_ns_{0}, wakeups_{0}, bytes_{0}, peak_{0};
+  std::atomic<uint64_t> cpu_ns_{0}, wakeups_{0}, bytes_{0}, peak_{0}, staged_{0}, starved_{0};
 
   // Drain thread only.
   std::unique_ptr<StagingPool> pool_;

@@ -30,7 +30,9 @@ class FaultWriter final : public Writer {
   void Kick() override;
   WriteOp* Reap() override;
   int PollFd() const override { return done_.empty() ? inner_->PollFd() : -1; }
+  bool Calls() const override { return done_.empty() && inner_->Calls(); }
   unsigned in_flight() const override;
+  uint64_t cpu_ns() const override { return inner_->cpu_ns(); }
 
  private:
   /// False if @p op has to wait, for the rule or for room in the queue.

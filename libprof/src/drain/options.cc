@@ -50,7 +50,7 @@ Options Options::FromEnvironment(std::vector<std::string>* warnings) {
   }
   if (auto rule = DiskFaultFromEnvironment(warnings)) {
     options.wrap_writer = [rule = std::move(rule)](std::unique_ptr<Writer> inner) {
-      const bool blocks = inner->PollFd() < 0;
+      const bool blocks = inner->PollFd() < 0 && !inner->Calls();
       return std::make_unique<FaultWriter>(std::move(inner), rule, blocks);
     };
   }

@@ -240,6 +240,7 @@ void StagedFile::Note(Ledger* ledger, uint64_t bytes, uint64_t units) {
   if (ledger != nullptr) ledger->accepted += units;
   touched_ = true;
   station_->staged = true;
+  station_->bytes_staged += bytes;
   const uint64_t begin = stream_end_;
   stream_end_ += bytes;
   if (ages_) storage_->Staged(bytes);

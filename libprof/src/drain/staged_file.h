@@ -24,7 +24,7 @@ struct Station {
   bool direct = false;
   bool starved = false;  ///< a file wanted a block and found none since this was last cleared
   bool staged = false;   ///< something was staged since the last flush
-  uint64_t bytes_written = 0;
+  uint64_t bytes_written = 0, bytes_staged = 0;
 };
 
 /// Largest unit of a file without record size.

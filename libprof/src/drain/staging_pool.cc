@@ -8,6 +8,11 @@
 
 namespace npuprof::drain {
 
+uint64_t StagingHolds(uint64_t staging, uint64_t files, uint64_t slice_bytes) {
+  const uint64_t blocks = staging / kBlockBytes, part_filled = 3 * files;
+  return blocks <= part_filled ? 0 : (blocks - part_filled) * slice_bytes / (slice_bytes / kBlockBytes + 1);
+}
+
 StagingPool::StagingPool(size_t bytes) : blocks_(std::max<size_t>(bytes / kBlockBytes, 4)) {
   void* memory = mmap(nullptr, blocks_ * kBlockBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace npuprof::drain {
@@ -9,6 +10,11 @@ namespace npuprof::drain {
 /// One block of staging memory: large enough that a write is worth its system call, a multiple of every
 /// alignment that O_DIRECT asks for.
 inline constexpr size_t kBlockBytes = size_t{256} << 10;
+
+/// How many bytes of records are sure to find room in @p staging bytes while nothing can be written. A file takes up to
+/// three blocks that are not full: the one that is written, the one that is filled, and one where a slice of
+/// @p slice_bytes ends; each further slice that ends takes one more.
+uint64_t StagingHolds(uint64_t staging, uint64_t files, uint64_t slice_bytes);
 
 /// Bounded staging memory, cut into blocks of kBlockBytes. One thread at a time.
 class StagingPool {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,20 +27,31 @@ struct WriteOp {
 class Writer {
  public:
   virtual ~Writer() = default;
-  /// Takes @p op. May write at once or only at Kick(). @return false if the queue is full: Kick, Reap, retry
+  /// Takes @p op, which is written from the next Kick() on. @return false if the queue is full: Kick, Reap, retry
   virtual bool Submit(WriteOp* op) = 0;
   /// Lets everything submitted begin.
   virtual void Kick() = 0;
   /// A finished op with its result, or null.
   virtual WriteOp* Reap() = 0;
-  /// Readable when Reap() has something, or -1 if ops are always finished after Kick().
+  /// Readable when Reap() has something, or -1.
   virtual int PollFd() const = 0;
+  /// Without PollFd(): true if the writer calls whoever waits when Reap() has something, false if ops are always finished
+  /// after Kick().
+  virtual bool Calls() const { return false; }
   /// Ops submitted and not reaped.
   virtual unsigned in_flight() const = 0;
+  /// CPU time of threads that work for it.
+  virtual uint64_t cpu_ns() const { return 0; }
 };
 
-/// Writes in Kick() with pwritev, on the calling thread.
-std::unique_ptr<Writer> MakePwritevWriter();
+/// As pwritev(2).
+using PwritevCall = std::function<ssize_t(int fd, const iovec* parts, int part_count, off_t offset)>;
+
+/// Writes with pwritev on a thread of its own ("npuprof-writer", with the signal mask of the caller), one op after the
+/// other; where none can be made, in Kick().
+/// @param finished  called on that thread when an op is finished; may be empty. Must not call the writer
+/// @param call  what writes; for tests
+std::unique_ptr<Writer> MakePwritevWriter(std::function<void()> finished, PwritevCall call = pwritev);
 
 /// Writes through an io_uring whose kernel workers are limited to one of each kind. If @p base is set and
 /// the limit on locked memory allows it, that memory is registered for O_DIRECT writes.

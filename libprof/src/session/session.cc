@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "drain/staging_pool.h"
 #include "drain/storage.h"
 #include "host/queue.h"
 #include "npuprof_records.h"
@@ -75,12 +76,16 @@ class Session::ManifestWriter final : public drain::Source {
   drain::Progress Poll(const drain::Pass& pass) override {
     if (pass.final) return {};  // the complete one follows
     const auto now = std::chrono::steady_clock::now();
-    const uint64_t bytes = session_.collection_->cost().bytes_written;
+    const drain::Cost cost = session_.collection_->cost();
     const double passed = std::chrono::duration<double>(now - rated_at_).count();
-    if (rated_at_ != std::chrono::steady_clock::time_point{} && passed > 0)
-      session_.bytes_per_second_ = static_cast<uint64_t>(static_cast<double>(bytes - rated_) / passed);
+    // What comes, whether it can be written or not. While staging is full that is not seen: the last rate holds.
+    if (rated_at_ != std::chrono::steady_clock::time_point{} && passed > 0 &&
+        cost.starved == rated_.starved) {
+      session_.bytes_per_second_ =
+          static_cast<uint64_t>(static_cast<double>(cost.bytes_staged - rated_.bytes_staged) / passed);
+    }
     rated_at_ = now;
-    rated_ = bytes;
+    rated_ = cost;
     Write();
     return {};
   }
@@ -100,7 +105,7 @@ class Session::ManifestWriter final : public drain::Source {
  private:
   Session& session_;
   std::chrono::steady_clock::time_point rated_at_{};
-  uint64_t rated_ = 0;
+  drain::Cost rated_;
 };
 
 Session::~Session() {
@@ -419,7 +424,7 @@ Result Session::Stop() {
   stopped_ = true;
   if (end_monotonic_raw_ns_ > begin_.monotonic_raw_ns) {
     bytes_per_second_ =
-        static_cast<uint64_t>(static_cast<double>(collection_->cost().bytes_written) * 1e9 /
+        static_cast<uint64_t>(static_cast<double>(collection_->cost().bytes_staged) * 1e9 /
                               static_cast<double>(end_monotonic_raw_ns_ - begin_.monotonic_raw_ns));
   }
   stop_ns_ = host::MonotonicRawNs() - stop_begin_ns_;
@@ -494,6 +499,8 @@ trace::Manifest Session::Describe() const {
                       host_ring_bytes_,
                       bytes_per_second_};
     manifest.cost.drain_cpu_ns = cost.cpu_ns;
+                      drain::StagingHolds(staging_bytes_, manifest.files.size(),
+                                          storage.SliceBytes(trace::RecordSpec{}.slice_bytes)),
     manifest.cost.wakeups = cost.wakeups;
     manifest.cost.bytes_written = cost.bytes_written;
   }

@@ -155,6 +155,7 @@ std::string ToJson(const Manifest& manifest) {
                  {"reason", manifest.drain.reason},
                  {"staging_peak_bytes", manifest.drain.staging_peak_bytes},
                  {"staging_bytes", manifest.drain.staging_bytes},
+                 {"staging_holds_bytes", manifest.drain.staging_holds_bytes},
                  {"host_ring_bytes", manifest.drain.host_ring_bytes},
                  {"bytes_per_second", manifest.drain.bytes_per_second}}},
                {"storage", ToJson(manifest.storage)},

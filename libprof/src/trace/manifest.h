@@ -29,8 +29,10 @@ struct Manifest {
   struct DrainInfo {
     std::string path, reason;
     uint64_t staging_peak_bytes = 0;
-    uint64_t staging_bytes = 0, host_ring_bytes = 0;  ///< what there is of them
-    uint64_t bytes_per_second = 0;  ///< written, in the last second; at the end, of the whole run
+    uint64_t staging_bytes = 0;        ///< what there is of it
+    uint64_t staging_holds_bytes = 0;  ///< what records are sure to find room for in it
+    uint64_t host_ring_bytes = 0;
+    uint64_t bytes_per_second = 0;  ///< accepted, in the last second; at the end, of the whole run
   };
   /// What the directory takes on disk and what was removed to keep a limit on that.
   struct Storage {

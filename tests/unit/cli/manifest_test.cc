@@ -70,7 +70,7 @@ TEST(ManifestOf, AbsentIsNothingAndBrokenIsAnErrorThatNamesTheFile) {
 TEST(Patience, IsStagingAtTheRateAndThenTheRingThatFillsFirst) {
   const auto manifest = nlohmann::json::parse(R"({
     "window": {"begin_monotonic_raw_ns": 1000000000, "end_monotonic_raw_ns": 11000000000},
-    "drain": {"staging_bytes": 64000000, "bytes_per_second": 8000000},
+    "drain": {"staging_bytes": 80000000, "staging_holds_bytes": 64000000, "bytes_per_second": 8000000},
     "devices": [{"id": 0, "rings": [{"channel": "task_log", "slots": 4000, "records": 20000},
                                     {"channel": "task_pmu", "slots": 1000, "records": 10000},
                                     {"channel": "idle", "slots": 1, "records": 0}]}]})");
@@ -80,7 +80,7 @@ TEST(Patience, IsStagingAtTheRateAndThenTheRingThatFillsFirst) {
   EXPECT_DOUBLE_EQ(patience->ring_seconds, 1);
   EXPECT_EQ(
       patience->Text(),
-      "61.0 MiB of staging hold 8.0 s at 7.6 MiB a second, then rings 1.0 s more (task_pmu of device 0)");
+      "76.3 MiB of staging hold 8.0 s at 7.6 MiB a second, then rings 1.0 s more (task_pmu of device 0)");
   EXPECT_FALSE(PatienceOf(nlohmann::json::parse(kManifest))) << "a manifest that does not tell";
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "drain/fault_writer.h"
+#include "drain/staging_pool.h"
 #include "drain/storage.h"
 #include "support.h"
 
@@ -207,6 +208,79 @@ TEST_P(FaultTest, ProgramThatIsShortOfDescriptorsForAWhileLosesNothing) {
   ASSERT_TRUE(collection->Finish(seconds(30)).ok());
   EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
   EXPECT_EQ(messages_.Count("are lost"), 0u);
+}
+
+TEST_P(FaultTest, StagingHoldsWhatItPromisesWhileNothingIsWritten) {
+  constexpr size_t kStaging = size_t{8} << 20;
+  constexpr size_t kSizes[] = {40, 64, 96, 128, 256, 40};
+  std::atomic<bool> stalled{false};
+  Options options = With([&](const WriteOp&) { return stalled ? FaultWriter::kHold : 0; });
+  options.staging_bytes = kStaging;
+  auto collection = drain_.Open(options, messages_.Handler(), nullptr);
+  std::vector<std::shared_ptr<trace::RecordFile>> files;
+  for (size_t i = 0; i < std::size(kSizes); ++i)
+    files.push_back(MakeFile(*collection, dir_.path(), fmt::format("f{}", i), kSizes[i]));
+  // Something of each is on the disk, so blocks are part-filled and slices begun when the disk stops.
+  std::vector<std::string> expected(std::size(kSizes));
+  const auto add = [&](size_t i, size_t bytes) {
+    const std::string data = MakeRecords(kSizes[i], bytes / kSizes[i], expected[i].size() / kSizes[i] + 1);
+    expected[i] += data;
+    auto feeder = std::make_shared<Feeder>(files[i], data);
+    collection->Add(feeder);
+    return std::pair(feeder, data.size() / kSizes[i]);
+  };
+  for (size_t i = 0; i < std::size(kSizes); ++i) add(i, 1'900'000);
+  ASSERT_TRUE(collection->Flush(seconds(30)).ok());
+  stalled = true;
+  const uint64_t promised = StagingHolds(kStaging, std::size(kSizes), size_t{2} << 20);
+  ASSERT_GT(promised, kStaging / 4);
+  // Half of it into one file, the rest into all.
+  std::vector<std::pair<std::shared_ptr<Feeder>, size_t>> fed;
+  fed.push_back(add(0, promised / 2));
+  for (size_t i = 1; i < std::size(kSizes); ++i) fed.push_back(add(i, promised / 10));
+  for (const auto& [feeder, count] : fed)
+    EXPECT_TRUE(Eventually([&, &f = feeder, &n = count] { return f->taken == n; }, seconds(20)));
+  for (const auto& [feeder, count] : fed)
+    EXPECT_EQ(feeder->blocked_count, 0u) << "staging held less than promised";
+  // And not without end: what finds no room stays where it is.
+  auto [more, count] = add(1, 2 * kStaging);
+  EXPECT_TRUE(Eventually([&, &f = more] { return f->blocked_count > 0; }));
+  EXPECT_LT(more->taken, count);
+  stalled = false;
+  ASSERT_TRUE(collection->Finish(seconds(30)).ok());
+  for (size_t i = 0; i < std::size(kSizes); ++i)
+    EXPECT_TRUE(ReadSlices(fmt::format("{}/f{}", dir_.path(), i)) == expected[i]) << i;
+}
+
+TEST(PwritevWriterTest, WriteThatHangsDoesNotKeepSourcesFromBeingVisited) {
+  TempDir dir;
+  Drain drain;
+  std::atomic<bool> stalled{true};
+  std::atomic<unsigned> hung{0};
+  Options options;
+  options.path = Options::Choice::kPwritev;
+  options.flush_interval = milliseconds(20);
+  options.wrap_writer = [&](std::unique_ptr<Writer>) {
+    return MakePwritevWriter(nullptr, [&](int fd, const iovec* parts, int count, off_t offset) {
+      if (stalled) ++hung;
+      while (stalled) std::this_thread::sleep_for(milliseconds(1));
+      return pwritev(fd, parts, count, offset);
+    });
+  };
+  auto collection = drain.Open(options, nullptr, nullptr);
+  auto file = MakeFile(*collection, dir.path(), "f", 64);
+  const std::string first = MakeRecords(64, 5000), second = MakeRecords(64, 100'000, 5001);
+  auto earlier = std::make_shared<Feeder>(file, first);
+  collection->Add(earlier);
+  ASSERT_TRUE(Eventually([&] { return hung == 1 && earlier->taken == 5000; }));
+  // The ring of the second would overflow now if nobody came.
+  auto feeder = std::make_shared<Feeder>(file, second);
+  collection->Add(feeder);
+  EXPECT_TRUE(Eventually([&] { return feeder->taken == 100'000; })) << "staging was not used";
+  EXPECT_EQ(hung, 1u);
+  stalled = false;
+  ASSERT_TRUE(collection->Finish(seconds(30)).ok());
+  EXPECT_TRUE(ReadSlices(dir.path() + "/f") == first + second);
 }
 
 TEST_P(FaultTest, WritesThatFailTogetherAreOneTry) {

@@ -60,8 +60,9 @@ TEST(Manifest, KeysAreExactlyTheAgreedOnes) {
   EXPECT_EQ(root["complete"], false);
   EXPECT_EQ(Keys(root["window"]), (std::vector<std::string>{"begin_monotonic_raw_ns", "begin_realtime_us",
                                                             "end_monotonic_raw_ns"}));
-  EXPECT_EQ(Keys(root["drain"]), (std::vector<std::string>{"bytes_per_second", "host_ring_bytes", "path",
-                                                           "reason", "staging_bytes", "staging_peak_bytes"}));
+  EXPECT_EQ(Keys(root["drain"]),
+            (std::vector<std::string>{"bytes_per_second", "host_ring_bytes", "path", "reason",
+                                      "staging_bytes", "staging_holds_bytes", "staging_peak_bytes"}));
   EXPECT_EQ(Keys(root["cost"]), (std::vector<std::string>{"bytes_written", "device_busy_ns", "drain_cpu_ns",
                                                           "start_ns", "stop_ns", "wakeups"}));
   const json& one = root["devices"][0];
