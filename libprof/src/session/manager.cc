@@ -371,10 +371,11 @@ void Manager::StartKeeper(const std::string& output) {
 void Manager::Rotate(unsigned round) {
   std::lock_guard<ControlLock> lock(control_);
   if (!session_ || exiting_ || round != keeper_round_) return;
-  session_->StopDevices();
+  session_->StopDevices(Session::Then::kNextDirectory);
   TellComponents([this] { return components_.Stop(); });
-  if (const Result result = session_->Stop(); !result.ok()) LogError(result.text);
-  const Before before{session_->name(), session_->end_ns()};
+  if (const Result result = session_->Stop(Session::Then::kNextDirectory); !result.ok())
+    LogError(result.text);
+  const Before before{session_->name(), session_->closing_ns()};
   const Wanted wanted = session_->wanted();
   const std::string output = session_->path().substr(0, session_->path().size() - before.name.size() - 1);
   session_.reset();  // devices have one owner at a time

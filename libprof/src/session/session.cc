@@ -32,6 +32,7 @@ using std::chrono::seconds;
 
 // Tasks of the window may run on for so long after Stop; later ends are missing and counted.
 constexpr seconds kTaskPatience{5};
+constexpr milliseconds kTaskPatienceBetween{20};  // where the next directory waits to begin
 constexpr seconds kFinishPatience{30};
 // The program waits as long when the disk does not answer; the drain thread tells within a second anyway.
 constexpr milliseconds kTellPatience{100};
@@ -370,17 +371,19 @@ void Session::NameUnseenDevices() {
   }
 }
 
-void Session::StopDevices() {
+void Session::StopDevices(Then then) {
   if (stop_begin_ns_ == 0) stop_begin_ns_ = host::MonotonicRawNs();
-  const auto deadline = std::chrono::steady_clock::now() + kTaskPatience;
+  const std::chrono::nanoseconds patience =
+      then == Then::kNextDirectory ? kTaskPatienceBetween : std::chrono::nanoseconds(kTaskPatience);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   for (const auto& collector : collectors_) {
     collector->Stop(
         std::max<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), milliseconds(1)));
   }
 }
 
-Result Session::Stop() {
-  StopDevices();  // those opened meanwhile
+Result Session::Stop(Then then) {
+  StopDevices(then);  // those opened meanwhile
   if (wanted_.data_types & ACL_PROF_MSPROFTX) {
     for (const std::string& note : mstx::Notes()) messages_.Add(drain::Severity::kInfo, note);
     for (const std::string& note : stamps::Notes()) messages_.Add(drain::Severity::kInfo, note);
@@ -496,11 +499,11 @@ trace::Manifest Session::Describe() const {
                       collection_->reason(),
                       cost.staging_peak_bytes,
                       staging_bytes_,
+                      drain::StagingHolds(staging_bytes_, manifest.files.size(),
+                                          storage.SliceBytes(trace::RecordSpec{}.slice_bytes)),
                       host_ring_bytes_,
                       bytes_per_second_};
     manifest.cost.drain_cpu_ns = cost.cpu_ns;
-                      drain::StagingHolds(staging_bytes_, manifest.files.size(),
-                                          storage.SliceBytes(trace::RecordSpec{}.slice_bytes)),
     manifest.cost.wakeups = cost.wakeups;
     manifest.cost.bytes_written = cost.bytes_written;
   }

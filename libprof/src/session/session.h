@@ -42,7 +42,7 @@ class Session {
     std::set<uint32_t> open_devices;  ///< devices the program has open now
     std::string previous;             ///< name of the directory that this one goes on from; "" if none
     std::vector<std::string> notes;   ///< for the manifest
-    uint64_t previous_end_ns = 0;     ///< CLOCK_MONOTONIC_RAW of its end
+    uint64_t previous_end_ns = 0;     ///< its closing_ns()
     RecordTap* tap = nullptr;         ///< sees all records, and outlives the session
     /// Called once host records are accepted and before devices start.
     std::function<std::vector<std::string>(const Session&)> start_components;
@@ -68,11 +68,14 @@ class Session {
   void Settle();
   void DeviceClosed(uint32_t id);
 
+  /// What follows a stop.
+  enum class Then { kNothing, kNextDirectory };
   /// Ends the windows of the devices. Before the components are stopped: what is launched while they are told would
-  /// otherwise be a task of which no host record gives the name.
-  void StopDevices();
+  /// otherwise be a task of which no host record gives the name. Tasks that run may end as long as nobody waits to go on;
+  /// of others that start meanwhile nothing is recorded.
+  void StopDevices(Then then = Then::kNothing);
   /// Stops devices and host, completes the directory. The components have been stopped before.
-  Result Stop();
+  Result Stop(Then then = Then::kNothing);
 
   uint64_t data_types() const { return wanted_.data_types; }
   const Wanted& wanted() const { return wanted_; }
@@ -82,8 +85,8 @@ class Session {
   uint64_t used_bytes() const;
   /// CLOCK_MONOTONIC_RAW of the begin of the window.
   uint64_t begin_ns() const { return begin_.monotonic_raw_ns; }
-  /// CLOCK_MONOTONIC_RAW of the end of the window, after Stop().
-  uint64_t end_ns() const { return end_monotonic_raw_ns_; }
+  /// CLOCK_MONOTONIC_RAW when stopping began: of tasks that start later nothing is recorded, though the window ends later.
+  uint64_t closing_ns() const { return stop_begin_ns_; }
   const std::vector<uint32_t>& devices() const { return wanted_.devices; }
   const std::string& path() const { return directory_.path(); }
   /// Text of the host's sample.json.
