@@ -108,8 +108,12 @@ def all_boots(at_a_time, run, boots):
     tests = []
     pool = futures.ThreadPoolExecutor(at_a_time)
     try:
-        for of_one in pool.map(run, range(len(boots)), boots):
-            tests += of_one
+        running = [pool.submit(run, number, group) for number, group in enumerate(boots)]
+        for one in running:
+            # Python hears of a signal that comes right before it waits only when it has waited.
+            while not futures.wait([one], 0.5).done:
+                pass
+            tests += one.result()
     finally:
         # Also when the lab itself is told to end: no further boot begins, and those in progress end.
         pool.shutdown(wait=False, cancel_futures=True)

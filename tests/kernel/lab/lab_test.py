@@ -190,11 +190,21 @@ the backend has none
 
 class Boots(unittest.TestCase):
     def test_told_to_end_the_lab_leaves_no_machine_behind(self):
+        self.end_a_lab("")
+
+    # What waits does not hear of a signal that came a moment before, nor of one that another thread got.
+    def test_told_to_end_a_moment_before_it_waits_the_lab_leaves_no_machine_behind(self):
+        self.end_a_lab("SIG_BLOCK")
+
+    def end_a_lab(self, mask):
         script = """
 import os, signal, subprocess, sys
 sys.path.insert(0, sys.argv[1])
 import boot, lab, results
+if sys.argv[2]:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 def machine(*_):
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     process = subprocess.Popen(["sleep", "60"], start_new_session=True)
     boot.RUNNING.add(process)
     os.write(1, f"{process.pid}\\n".encode())  # whole, although another thread writes too
@@ -204,7 +214,7 @@ def machine(*_):
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 lab.all_boots(2, machine, [["a"], ["b"], ["c"]])
 """
-        with subprocess.Popen([sys.executable, "-B", "-c", script, os.path.dirname(os.path.abspath(__file__))],
+        with subprocess.Popen([sys.executable, "-B", "-c", script, os.path.dirname(os.path.abspath(__file__)), mask],
                               stdout=subprocess.PIPE, text=True) as running:
             machines = [int(running.stdout.readline()) for _ in range(2)]
             running.terminate()
