@@ -73,7 +73,7 @@ def write(out, init, busybox, modules=(), files=None):
     """`modules`: files in load order. `files`: path in the guest -> content."""
     with open(out, "wb") as file:
         cpio = Cpio(file)
-        for name in ("bin", "dev", "proc", "sys", "host", "m"):
+        for name in ("bin", "dev", "etc", "proc", "sys", "host", "m", "tree"):
             cpio.directory(name)
         cpio.character("dev/console", 5, 1)
         with open(busybox, "rb") as f:
@@ -92,7 +92,7 @@ def write(out, init, busybox, modules=(), files=None):
             parts = path.strip("/").split("/")
             for depth in range(1, len(parts)):
                 directory = "/".join(parts[:depth])
-                if directory not in made and directory not in ("bin", "dev", "proc", "sys", "m"):
+                if directory not in made and directory not in ("bin", "dev", "etc", "proc", "sys", "m", "tree"):
                     cpio.directory(directory)
                     made.add(directory)
             cpio.regular(path.strip("/"), content)

@@ -24,10 +24,12 @@ mark() { echo "lab: $*" >/dev/kmsg; }
 dmesg -n 7
 echo 0 >/proc/sys/kernel/printk_ratelimit
 # Leaks are looked for once, at the end.
-[ ! -e /sys/kernel/debug/kmemleak ] || echo scan=off >/sys/kernel/debug/kmemleak
+! looks_for_leaks || echo scan=off >/sys/kernel/debug/kmemleak
 # Where the runtime's tasks reach the devices; see NPUSIM_PORT.
 for name in /sys/class/virtio-ports/*/name; do
-  [ "$(cat "$name" 2>/dev/null)" = npusim ] && export NPUSIM_PORT=/dev/$(basename "$(dirname "$name")")
+  [ -r "$name" ] && read -r port <"$name" && [ "$port" = npusim ] || continue
+  port=${name%/name}
+  export NPUSIM_PORT=/dev/${port##*/}
 done
 mark "begin"
 health begin
@@ -42,7 +44,7 @@ while IFS=$'\t' read -r name seconds command; do
 done <"$results/plan"
 
 mark "end"
-[ ! -e /sys/kernel/debug/kmemleak ] || {
+! looks_for_leaks || {
   # Objects count as leaked only when they are some seconds old and two scans agree.
   sleep 6
   echo scan >/sys/kernel/debug/kmemleak
