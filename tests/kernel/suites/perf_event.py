@@ -3,12 +3,12 @@
 
 import ctypes
 import os
+import select
 import signal
 import struct
 import subprocess
-import time
 
-from npu import PATIENCE, read, wait_for
+from npu import PATIENCE, read
 
 ATTR = struct.Struct("<IIQQQQQIIQQ32x")    # PERF_ATTR_SIZE_VER5
 SYSCALL = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
@@ -67,22 +67,32 @@ class Stat:
     def __init__(self, *events, device=0):
         self.names = events
         self.events = [f"npuprof_{device}/{event}/" for event in events]
-        self.claims = f"/sys/kernel/debug/npuprof/{device}/claims"
 
     def __enter__(self):
-        self.process = subprocess.Popen(["perf", "stat", "-x", ";", "-a", "-e", ",".join(self.events)],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        # It begins with its events disabled, and says so when it has enabled all of them.
+        orders, order = os.pipe()
+        answer, answers = os.pipe()
         try:
-            wait_for(lambda: self.process.poll() is not None or " perf=" in read(self.claims).replace(" perf=0", ""),
-                     "perf stat to count")
-            # It enables its events one after the other.
-            time.sleep(0.5 * PATIENCE)
-            assert self.process.poll() is None, self.process.stderr.read()
-        except BaseException:
-            # The tests that follow want device and module for themselves.
-            self.process.kill()
-            self.process.wait()
-            raise
+            self.process = subprocess.Popen(
+                ["perf", "stat", "-x", ";", "-a", "-D", "-1", f"--control=fd:{orders},{answers}", "-e", ",".join(self.events)],
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, pass_fds=(orders, answers))
+            # Its end, too, is an answer.
+            os.close(answers)
+            answers = -1
+            os.write(order, b"enable\n")
+            try:
+                ready, _, _ = select.select([answer], [], [], 40 * PATIENCE)
+                said = os.read(answer, 16) if ready else b""
+                assert said.startswith(b"ack"), f"perf stat said {said} and does not count"
+            except BaseException:
+                # The tests that follow want device and module for themselves.
+                self.process.kill()
+                print(self.process.communicate()[1])
+                raise
+        finally:
+            for fd in (orders, order, answer, answers):
+                if fd >= 0:
+                    os.close(fd)
         return self
 
     def __exit__(self, *_):
