@@ -3,16 +3,27 @@
 # Builds the kernel of `./dev lab debug` from Debian's source and leaves it where the lab looks for it:
 # build/lab/debug-kernel/{bzImage,headers}. About a quarter of an hour on two quiet cores, 4 GB of disk.
 #
-# usage: build-debug-kernel.sh [--configure]     --configure: stop once the configuration is complete and checked
+# usage: build-debug-kernel.sh [--configure] [DIRECTORY]
+# --configure: stop once the configuration is complete and checked
+# DIRECTORY: where it goes instead, for NPUPROF_DEBUG_KERNEL; what it takes to build it goes there, too
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-work=$root/build/lab
-out=$work/debug-kernel
 
 fail() { printf 'build-debug-kernel.sh: %s\n' "$*" >&2; exit 1; }
 
-[ $# -eq 0 ] || [ "$*" = --configure ] || { echo "usage: $0 [--configure]" >&2; exit 2; }
+configure_only=
+if [ "${1:-}" = --configure ]; then
+  configure_only=yes
+  shift
+fi
+case $#:${1:-} in
+  0:) work=$root/build/lab out=$root/build/lab/debug-kernel ;;
+  1:-* | 1:) misused=yes ;;
+  1:*) work=$(realpath -m -- "$1") out=$work ;;
+  *) misused=yes ;;
+esac
+[ -z "${misused:-}" ] || { echo "usage: $0 [--configure] [DIRECTORY]" >&2; exit 2; }
 [ "$(uname -m)" = x86_64 ] || fail "this is a kernel for x86_64 and no cross-compiler is set up here, but this is $(uname -m)"
 missing=
 for tool in flex bison bc lz4 gcc make; do command -v "$tool" >/dev/null || missing="$missing $tool"; done
@@ -59,7 +70,7 @@ mkdir -p "$out/build"
 cp "$here/debug-kernel.config" "$out/build/.config"
 make -s -C "$tree" O="$out/build" olddefconfig
 check_config "$out/build/.config"
-if [ "${1:-}" = --configure ]; then
+if [ -n "$configure_only" ]; then
   echo "configuration complete: $out/build/.config"
   exit 0
 fi
