@@ -83,14 +83,17 @@ def test_debugfs_shows_sessions_and_their_rings():
         assert f"window session={number}\n" in claims, claims
         assert f"core {int(read('/sys/class/npuprof/npuprof0/cube_cores')) + 3} session={number} perf=0\n" in claims, claims
         session.stop(10**9)
+        # The last interrupt may come after the end of the window.
+        first = session.stats()
         text = read(f"{DEBUG}/sessions")
+        last = session.stats()
         assert "state=stopped" in text and "started=20 ended=20" in text, text
         assert re.search(r"ring 1 channel=1 path=driver slots=64 head=40 pending=40 lost=0\n", text), text
         assert re.search(r"ring 2 channel=5 core=3 kind=2 period_ns=1000000000 path=driver slots=32 head=\d+", text), text
-        stats = session.stats()
         account = re.search(r"account interrupts=(\d+) reads=(\d+) writes=(\d+) busy_ns=(\d+)", text).groups()
-        assert int(account[0]) == stats["interrupts"] and int(account[1]) <= stats["reads"], (account, stats)
-        assert 0 < int(account[2]) <= stats["writes"] and 0 < int(account[3]) <= stats["busy_ns"], (account, stats)
+        for name, value in zip(("interrupts", "reads", "writes", "busy_ns"), account):
+            assert first[name] <= int(value) <= last[name], (name, first, account, last)
+            assert int(value) > 0, (name, account)
         assert f"session {number} " in read(f"{DEBUG}/account")
     assert "session" not in read(f"{DEBUG}/sessions")
     assert "=0\n" in read(f"{DEBUG}/claims")
