@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "profiler.h"
+#include "rounds.h"
 #include "work.h"
 
 namespace conformance {
@@ -160,7 +161,7 @@ TEST_P(Life, CloseWhileRunningLetsTheDeviceGoOn) {
 
 TEST_P(Life, CloseWhileTasksAreInFlight) {
   Work work;
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < Rounds(10, 4); ++round) {
     Profiler profiler;
     ASSERT_GT(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path())), 0) << round;
     ASSERT_GT(profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 5 * kMs, 64, {0x416}, path())), 0) << round;
@@ -173,7 +174,7 @@ TEST_P(Life, CloseWhileTasksAreInFlight) {
 
 TEST_P(Life, ReopenedAtOnceANewSessionWorks) {
   Work work;
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < Rounds(20, 5); ++round) {
     Profiler profiler;
     const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, path()));
     ASSERT_EQ(log, 1) << round;

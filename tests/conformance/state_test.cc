@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "profiler.h"
+#include "rounds.h"
 #include "work.h"
 
 namespace conformance {
@@ -78,7 +79,7 @@ TEST(State, EventsTellOfStartAndStop) {
 
 TEST(State, ManyWindowsOneAfterTheOther) {
   Work work;
-  for (uint64_t round = 0; round < 50; ++round) {
+  for (uint64_t round = 0; round < static_cast<uint64_t>(Rounds(50, 9)); ++round) {
     Profiler profiler;
     const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64));
     ASSERT_EQ(log, 1) << round;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "profiler.h"
+#include "rounds.h"
 #include "work.h"
 
 namespace conformance {
@@ -105,7 +106,7 @@ TEST_P(Window, OfManyTasksLosesNoneWithAReader) {
   // the device's own FIFOs, where the driver is at the mercy of an emulator.
   const bool kernel = Backend::Get().is_kernel();
   const uint64_t portion = kernel ? 400 : 20000;
-  const uint64_t portions = kernel ? 10 : 5;
+  const uint64_t portions = kernel ? static_cast<uint64_t>(Rounds(10, 2)) : 5;
   const uint64_t tasks = portion * portions;
   Work work;
   Since since;

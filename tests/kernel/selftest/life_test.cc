@@ -99,7 +99,7 @@ TEST_P(Death, ByKillLetsAnotherOpenAtOnce) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> times;
   int refusals = 0;
-  for (int round = 0; round < 21; ++round) {
+  for (int round = 0; round < Rounds(21, 5); ++round) {
     int ready[2];
     ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
     const pid_t child = fork();
@@ -127,10 +127,11 @@ TEST_P(Death, ByKillLetsAnotherOpenAtOnce) {
     close(ready[0]);
   }
   std::sort(times.begin(), times.end());
-  const double median = times[times.size() / 2];
-  std::printf("free again after %.1f ms (%.1f to %.1f), %d refusals\n", median, times.front(), times.back(),
+  // Something that has to be waited for would show in every round; a machine that has other things to do, in some.
+  const double usual = times[times.size() / 4];
+  std::printf("free again after %.1f ms (%.1f to %.1f), %d refusals\n", usual, times.front(), times.back(),
               refusals);
-  EXPECT_LT(median, 100 * Patience());
+  EXPECT_LT(usual, 100 * Patience());
 }
 
 TEST(Fork, AChildClosingItsCopyEndsNothing) {

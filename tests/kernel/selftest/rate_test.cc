@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rates and what they cost, where time counts instructions (configuration icount): there a figure is a property of
 // the code and not of the machine or its load.
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,17 +18,41 @@ namespace {
 
 using namespace conformance;
 
-// Every core sampled a thousand times a second, and ten thousand tasks a second, all written by the device.
+// Every core sampled a thousand times a second, and ten thousand tasks a second, all written by the device. With a stretch
+// (selftest.h), rates and rings are that much smaller.
+uint64_t Period() {
+  return kMs * Stretch();
+}
+uint64_t Interval() {
+  return 100'000 * Stretch();
+}
+uint64_t Tasks() {
+  return 20'000 / Stretch();
+}
+
+uint64_t RawNow() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Periods of a window: at least those between the instants that START and STOP tell, at most those since START was called,
+// for rings begin one after the other.
+struct Periods {
+  uint64_t least, most;
+};
+
 class FullLoad {
  public:
   FullLoad() : query_(profiler_.Query()) {
     constexpr uint32_t kPath = NPUPROF_RING_DEVICE_PATH;
-    log_ = profiler_.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 1u << 14, kPath));
-    pmu_ = profiler_.Add(PmuRing(1u << 13, kPath));
+    log_ = profiler_.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, (1u << 14) / Stretch(), kPath));
+    pmu_ = profiler_.Add(PmuRing((1u << 13) / Stretch(), kPath));
     for (uint16_t kind : {NPUPROF_CORE_CUBE, NPUPROF_CORE_VECTOR}) {
       const uint16_t cores = kind == NPUPROF_CORE_CUBE ? query_.cube_cores : query_.vector_cores;
       for (uint16_t core = 0; core < cores; ++core)
-        samples_.push_back(profiler_.Add(SampleRing(kind, core, kMs, 1u << 10, {0x8, 0x9}, kPath)));
+        samples_.push_back(
+            profiler_.Add(SampleRing(kind, core, Period(), (1u << 10) / Stretch(), {0x8, 0x9}, kPath)));
     }
     EXPECT_EQ(samples_.size(), 72u);
     for (int ring : samples_) EXPECT_GT(ring, 0);
@@ -70,13 +95,11 @@ class FullLoad {
   std::vector<int> samples_;
 };
 
-constexpr uint64_t kTasks = 20'000;
-constexpr uint64_t kInterval = 100'000;  // ten thousand a second
-
 TEST(Rates, SeventyTwoCoresAndTenThousandTasksASecondLoseNothing) {
   Port port;
   FullLoad load;
   const npusim_totals before = port.Totals();
+  const uint64_t called = RawNow();
   const npuprof_control start = load.profiler().Start();
   std::atomic<bool> stop{false};
   uint64_t taken = 0;
@@ -85,16 +108,18 @@ TEST(Rates, SeventyTwoCoresAndTenThousandTasksASecondLoseNothing) {
       if (load.profiler().WaitReadable(50)) taken += load.Take();
     }
   });
-  port.SubmitSpread(kTasks, port.Now() + 50 * kMs, kInterval);
+  port.SubmitSpread(Tasks(), port.Now() + 50 * kMs, Interval());
   ASSERT_TRUE(port.Drain());
   const npuprof_control end = load.profiler().Stop();
+  const uint64_t ended = RawNow();
   stop = true;
   drain.join();
   taken += load.Take();
 
   const npusim_totals after = port.Totals();
-  const uint64_t periods = (end.monotonic_raw_ns - start.monotonic_raw_ns) / kMs;
-  EXPECT_GE(periods, 2000u);
+  const Periods periods = {(end.monotonic_raw_ns - start.monotonic_raw_ns) / Period(),
+                           (ended - called) / Period()};
+  EXPECT_GE(periods.least, 2000 / Stretch());
   uint64_t heads = 0, samples = 0;
   for (int ring : load.rings()) {
     EXPECT_EQ(load.profiler().Lost(ring), 0u) << ring;
@@ -102,15 +127,18 @@ TEST(Rates, SeventyTwoCoresAndTenThousandTasksASecondLoseNothing) {
   }
   for (int ring : load.samples()) {
     samples += load.profiler().Head(ring);
-    EXPECT_NEAR(static_cast<double>(load.profiler().Head(ring)), static_cast<double>(periods), 2) << ring;
+    EXPECT_GE(load.profiler().Head(ring) + 2, periods.least) << ring;
+    EXPECT_LE(load.profiler().Head(ring), periods.most + 2) << ring;
   }
   EXPECT_EQ(taken, heads);
-  EXPECT_EQ(after.ended - before.ended, kTasks);
-  EXPECT_EQ(load.profiler().Head(load.log()), 2 * kTasks);
-  EXPECT_EQ(load.profiler().Head(load.pmu()), kTasks);
+  EXPECT_EQ(after.ended - before.ended, Tasks());
+  EXPECT_EQ(load.profiler().Head(load.log()), 2 * Tasks());
+  EXPECT_EQ(load.profiler().Head(load.pmu()), Tasks());
   EXPECT_EQ(after.queue_dropped - before.queue_dropped, 0u);
   EXPECT_EQ(after.queue_written - before.queue_written, heads);
-  EXPECT_LE(LongestCallback(), kLongestCallback);
+  if (TimeIsTheModules()) {
+    EXPECT_LE(LongestCallback(), kLongestCallback);
+  }
   const npuprof_stats stats = load.profiler().Stats();
   // What the device writes by itself costs the bus no reads, and an interrupt brings many records.
   const uint64_t reads = after.reg_reads - before.reg_reads;
@@ -119,8 +147,8 @@ TEST(Rates, SeventyTwoCoresAndTenThousandTasksASecondLoseNothing) {
   std::printf(
       "%llu tasks and %llu samples in %llu periods, %llu interrupts, %llu register reads, %.1f %% of the "
       "CPU\n",
-      static_cast<unsigned long long>(kTasks), static_cast<unsigned long long>(samples),
-      static_cast<unsigned long long>(periods), static_cast<unsigned long long>(stats.interrupts),
+      static_cast<unsigned long long>(Tasks()), static_cast<unsigned long long>(samples),
+      static_cast<unsigned long long>(periods.least), static_cast<unsigned long long>(stats.interrupts),
       static_cast<unsigned long long>(reads),
       100.0 * static_cast<double>(stats.busy_ns) /
           static_cast<double>(end.monotonic_raw_ns - start.monotonic_raw_ns));
@@ -131,8 +159,9 @@ TEST(Rates, WhenTheDrainStopsEveryRingCountsWhatItDroppedExactly) {
   FullLoad load;
   const npusim_totals before = port.Totals();
   const auto made_before = load.Made(port);
+  const uint64_t called = RawNow();
   const npuprof_control start = load.profiler().Start();
-  port.SubmitSpread(kTasks, port.Now() + 50 * kMs, kInterval);
+  port.SubmitSpread(Tasks(), port.Now() + 50 * kMs, Interval());
   // Reads for a while, then not any more.
   for (int k = 0; k < 5; ++k) {
     usleep(50'000);
@@ -140,15 +169,17 @@ TEST(Rates, WhenTheDrainStopsEveryRingCountsWhatItDroppedExactly) {
   }
   ASSERT_TRUE(port.Drain());
   const npuprof_control end = load.profiler().Stop();
+  const uint64_t ended = RawNow();
   const npusim_totals after = port.Totals();
   Profiler& profiler = load.profiler();
   EXPECT_EQ(profiler.Head(load.log()) + profiler.Lost(load.log()),
             after.recorded_started - before.recorded_started + after.recorded_ended - before.recorded_ended);
   EXPECT_EQ(profiler.Head(load.pmu()) + profiler.Lost(load.pmu()),
             after.kernels_ended - before.kernels_ended);
-  EXPECT_EQ(after.recorded_started - before.recorded_started, kTasks);
+  EXPECT_EQ(after.recorded_started - before.recorded_started, Tasks());
   EXPECT_GT(profiler.Lost(load.log()), 0u);
-  const uint64_t periods = (end.monotonic_raw_ns - start.monotonic_raw_ns) / kMs;
+  const Periods periods = {(end.monotonic_raw_ns - start.monotonic_raw_ns) / Period(),
+                           (ended - called) / Period()};
   uint64_t kept = 0, lost = 0;
   for (int ring : load.rings()) {
     kept += profiler.Head(ring);
@@ -166,8 +197,9 @@ TEST(Rates, WhenTheDrainStopsEveryRingCountsWhatItDroppedExactly) {
   auto gaps = profiler.Gaps();
   for (int ring : load.rings()) EXPECT_EQ(gaps[static_cast<uint32_t>(ring)], profiler.Lost(ring)) << ring;
   for (int ring : load.samples()) {
-    const double made = static_cast<double>(profiler.Head(ring) + profiler.Lost(ring));
-    EXPECT_NEAR(made, static_cast<double>(periods), 2) << ring;
+    const uint64_t made = profiler.Head(ring) + profiler.Lost(ring);
+    EXPECT_GE(made + 2, periods.least) << ring;
+    EXPECT_LE(made, periods.most + 2) << ring;
   }
 }
 
@@ -195,7 +227,7 @@ TEST(Rates, WhenTheDrainStopsEveryRegisterRingCountsWhatItDroppedExactly) {
   for (uint16_t core = 0; core < 4; ++core) add(BlockRing(NPUPROF_CORE_CUBE, core, 1u << 8, kPath), core);
   profiler.Start();
   // Some slowly, then more at once than FIFOs can hold.
-  port.SubmitSpread(500, port.Now() + 5 * kMs, kInterval);
+  port.SubmitSpread(500, port.Now() + 5 * kMs, Interval());
   ASSERT_TRUE(port.Drain());
   for (uint16_t k = 0; k < 50; ++k) {
     port.SubmitLong(1);
@@ -304,7 +336,7 @@ TEST_F(Cost, OfTasksOverRegistersIsAFewAccessesEach) {
   profiler.Start();
   const npusim_totals before = port.Totals();
   const npuprof_stats first = profiler.Stats();
-  port.SubmitSpread(3000, port.Now() + 20 * kMs, kInterval);
+  port.SubmitSpread(3000, port.Now() + 20 * kMs, Interval());
   ASSERT_TRUE(port.Drain());
   profiler.Flush();
   const npuprof_stats last = profiler.Stats();
@@ -321,10 +353,17 @@ TEST_F(Cost, OfTasksOverRegistersIsAFewAccessesEach) {
   // second; the rest is shared by all that one interrupt or look brings.
   constexpr double kMean = (2 * 2 + 13) / 3.0;
   EXPECT_GE(reads / records, kMean) << reads << " / " << records;
-  EXPECT_LE(reads / records, kMean * 1.1) << reads << " / " << records;
-  // One write takes a record out of its FIFO; the others belong to interrupts.
-  EXPECT_LE((writes - records) / interrupts, 8) << writes << " - " << records << " / " << interrupts;
-  EXPECT_LT(interrupts, records / 4);
+  if (TimeIsTheModules()) {
+    EXPECT_LE(reads / records, kMean * 1.1) << reads << " / " << records;
+    EXPECT_LT(interrupts, records / 4);
+  }
+  // One write takes a record out of its FIFO; the others belong to interrupts. With a stretch most records are found
+  // without one.
+  if (TimeIsTheModules()) {
+    EXPECT_LE((writes - records) / interrupts, 8) << writes << " - " << records << " / " << interrupts;
+  } else {
+    EXPECT_LE(writes, 1.01 * records);
+  }
   std::printf("%.2f reads and %.2f writes per record, %.0f interrupts for %.0f records\n", reads / records,
               writes / records, interrupts, records);
 }
@@ -377,7 +416,7 @@ TEST_F(Cost, ALostInterruptIsMadeUpFor) {
   profiler.Start();
   ASSERT_EQ(port.Fault(NPUSIM_PORT_FAULT_DROP_IRQ, 1), 0);
   const npusim_totals before = port.Totals();
-  port.SubmitSpread(200, port.Now() + 5 * kMs, kInterval);
+  port.SubmitSpread(200, port.Now() + 5 * kMs, Interval());
   ASSERT_TRUE(port.Drain());
   profiler.Stop();
   const npusim_totals after = port.Totals();

@@ -254,7 +254,7 @@ TEST(Removal, WhileItIsBeingBound) {
   ASSERT_EQ(bind(), 0);
   const auto whole = std::chrono::steady_clock::now() - begin;
   int refused = 0;
-  const int rounds = std::max(4, Rounds(16));
+  const int rounds = Rounds(16, 4);
   for (int k = 0; k < rounds; ++k) {
     ASSERT_EQ(WriteFile(std::string(kDriver) + "unbind", address), 0) << k;
     ASSERT_TRUE(WaitNode(1, false));

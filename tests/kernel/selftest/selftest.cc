@@ -14,17 +14,22 @@
 #include <climits>
 #include <cstdlib>
 
+#include "rounds.h"
+
 namespace selftest {
 
-int Rounds(int usual) {
-  const char* effort = std::getenv("NPUPROF_LAB_EFFORT");
-  const int percent = effort == nullptr ? 100 : std::atoi(effort);
-  return std::max(1, static_cast<int>(int64_t{usual} * percent / 100));
+int Rounds(int usual, int least) {
+  return conformance::Rounds(usual, least);
 }
 
 int Patience() {
   const char* patience = std::getenv("NPUPROF_LAB_PATIENCE");
   return std::max(1, patience == nullptr ? 1 : std::atoi(patience));
+}
+
+uint32_t Stretch() {
+  const char* stretch = std::getenv("NPUPROF_LAB_STRETCH");
+  return stretch == nullptr ? 1 : static_cast<uint32_t>(std::max(1, std::atoi(stretch)));
 }
 
 int InChild(const std::function<int()>& body, unsigned long flags) {

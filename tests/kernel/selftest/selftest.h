@@ -17,7 +17,15 @@ inline constexpr unsigned long kRequests[] = {NPUPROF_IOC_QUERY, NPUPROF_IOC_ADD
                                               NPUPROF_IOC_STATS, NPUPROF_IOC_CLOCK};
 
 /// Rounds of a test that takes @p usual; NPUPROF_LAB_EFFORT (percent) makes a slow kernel do less.
-int Rounds(int usual);
+int Rounds(int usual, int least = 1);
+
+/// In simulated time: how many times as slowly as elsewhere things happen (NPUPROF_LAB_STRETCH, a power of two), at least 1. A
+/// kernel that checks each of its own accesses takes several instructions for one, and so more of that time.
+uint32_t Stretch();
+/// Whether the time that callbacks take is the module's own, and not that of such a kernel.
+inline bool TimeIsTheModules() {
+  return Stretch() == 1;
+}
 
 /// How much longer than on Debian's kernel things may take (NPUPROF_LAB_PATIENCE), at least 1.
 int Patience();
