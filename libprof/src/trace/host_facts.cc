@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "trace/cgroup.h"
 #include "trace/first_line.h"
@@ -42,6 +45,18 @@ std::vector<NetCard> NetCards() {
   return cards;
 }
 
+// CPUs that the process may run on, by its own wish or its control group's (cpuset); 0 if the kernel does not tell.
+uint32_t CpusAllowed() {
+  for (size_t most = 1024; most <= size_t{1} << 20; most *= 4) {
+    std::vector<cpu_set_t> set(CPU_ALLOC_SIZE(most) / sizeof(cpu_set_t) + 1);
+    const size_t bytes = set.size() * sizeof(cpu_set_t);
+    if (sched_getaffinity(getpid(), bytes, set.data()) == 0)
+      return static_cast<uint32_t>(CPU_COUNT_S(bytes, set.data()));
+    if (errno != EINVAL) break;
+  }
+  return 0;
+}
+
 }  // namespace
 
 HostFacts HostFacts::Probe() {
@@ -62,6 +77,7 @@ HostFacts HostFacts::Probe() {
   std::istringstream(Field("/proc/meminfo", "MemTotal")) >> facts.memory_kb;
   facts.cpus = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   // What the process may use is what its use is compared with.
+  if (const uint32_t allowed = CpusAllowed(); allowed > 0) facts.cpus = std::min(facts.cpus, allowed);
   const CgroupLimits limits = CgroupLimits::Read();
   if (limits.memory_bytes) facts.memory_kb = std::min(facts.memory_kb, *limits.memory_bytes / 1024);
   if (limits.cpus)

@@ -74,6 +74,57 @@ TEST(Container, TheVariableDecides) {
   unsetenv("NPUPROF_CONTAINER");
 }
 
+// The paths that tell of a container, below a directory of the test. The variable of the managers must not tell first.
+class ContainerMarks : public Cgroup {
+ protected:
+  void SetUp() override {
+    Cgroup::SetUp();
+    unsetenv("NPUPROF_CONTAINER");
+    unsetenv("container");
+  }
+  void TearDown() override {
+    unsetenv("container");
+    Cgroup::TearDown();
+  }
+  bool Found() { return InContainer(nullptr, root_); }
+  void ProcessNumbers(const std::string& name) {
+    std::filesystem::create_directories(root_ + "/proc/self/ns");
+    std::filesystem::remove(root_ + "/proc/self/ns/pid");
+    std::filesystem::create_symlink(name, root_ + "/proc/self/ns/pid");
+  }
+};
+
+TEST_F(ContainerMarks, AMachineHasNone) {
+  EXPECT_FALSE(Found()) << "nothing is told at all";
+  ProcessNumbers("pid:[4026531836]");
+  EXPECT_FALSE(Found());
+}
+
+TEST_F(ContainerMarks, EachFileOfAManagerIsOne) {
+  ProcessNumbers("pid:[4026531836]");
+  for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/run/systemd/container"}) {
+    Write(mark, "");
+    EXPECT_TRUE(Found()) << mark;
+    std::filesystem::remove(root_ + mark);
+    EXPECT_FALSE(Found()) << mark;
+  }
+}
+
+TEST_F(ContainerMarks, TheVariableOfAManagerIsOneUnlessItIsEmpty) {
+  setenv("container", "lxc", 1);
+  EXPECT_TRUE(Found());
+  setenv("container", "", 1);
+  EXPECT_FALSE(Found());
+}
+
+TEST_F(ContainerMarks, ProcessNumbersOfItsOwnAreOne) {
+  ProcessNumbers("pid:[4026532281]");
+  EXPECT_TRUE(Found());
+  setenv("NPUPROF_CONTAINER", "no", 1);
+  EXPECT_FALSE(Found()) << "the variable has the last word";
+  unsetenv("NPUPROF_CONTAINER");
+}
+
 TEST(IntervalMeter, MeasuresHowFarIntervalsAreFromThePeriod) {
   IntervalMeter meter;
   EXPECT_FALSE(meter.on());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every key and type that readers of the directory insist on. A missing one makes them export nothing.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +14,21 @@ namespace {
 
 using drain::ReadFile;
 using nlohmann::json;
+
+TEST(HostFactsTest, CpusAreThoseThatTheProcessMayRunOn) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  const uint32_t cpus = HostFacts::Probe().cpus;
+  EXPECT_GE(cpus, 1u);
+  EXPECT_LE(cpus, static_cast<uint32_t>(CPU_COUNT(&before)));
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(HostFacts::Probe().cpus, 1u);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
 
 class MetadataTest : public testing::Test {
  protected:
