@@ -4,7 +4,7 @@ import os
 import struct
 from collections import Counter
 
-from harness import METRICS, MODELS, TASK_MEMORY, TASK_TIME, TRAINING_TRACE, ClientTest, rows
+from harness import METRICS, MODELS, TASK_MEMORY, TASK_TIME, TASK_TIME_L0, TRAINING_TRACE, ClientTest, rows
 
 MODEL = os.path.join(MODELS, "resnet50_b1.json")
 
@@ -55,6 +55,29 @@ class Models(ClientTest):
         alone = self.workload(self.fresh("alone"), f"model={MODEL}", "tasks=4", f"types={TRAINING_TRACE:#x}")[1]
         counts = self.assert_readable(alone)["devices"]["0"]
         self.assertEqual((12, 0), (counts["ts_track"], counts.get("starts", 0)))
+
+    def test_tasks_of_several_contexts(self):
+        fused, contexts = 52, {("product", "0"), ("sum", "1"), ("both", "2"), ("product", "3")}
+        model, profile = self.workload(self.fresh("contexts"), "tasks=20", "kind=ffts", f"types={TASK_TIME | METRICS:#x}")
+        counts = self.assert_readable(profile)["devices"]["0"]
+        self.assertEqual((20, 20, 20), (model[0]["submitted"], counts["starts"], counts["ends"]))
+        self.assertEqual((80, 80, 80, 80), (model[0]["kernels"], counts["sub_starts"], counts["sub_ends"], counts["context_pmu"]))
+        with open(os.path.join(profile.path, "host/data/aging.compact.task_track.slice_0"), "rb") as f:
+            self.assertEqual([fused] * 20, [kind for kind, in struct.iter_unpack("<32xQ24x", f.read())])
+        exported = profile.export()
+        self.assertEqual(([], 0), (exported["losses"], exported["broken_records"]))
+        table = rows(exported["output"], "op_summary")
+        self.assertEqual(dict.fromkeys(contexts, 20), dict(Counter((r["Op Name"], r["Context ID"]) for r in table)))
+        self.assertEqual({"product": "AI_CORE", "sum": "AI_VECTOR_CORE", "both": "MIX_AIC"},
+                         {r["Op Name"]: r["Task Type"] for r in table})
+        for core in ("aic", "aiv"):
+            self.assertEqual(model[0][core + "_cycles"], sum(float(r[core + "_total_cycles"]) for r in table))
+        # One after the other, each within the task that it is a part of.
+        order = sorted((float(r["Task Start Time(us)"]), int(r["Task ID"]), int(r["Context ID"])) for r in table)
+        self.assertEqual([(task, context) for task in range(20) for context in range(4)], [o[1:] for o in order])
+        # Without operators a task is shown as a whole.
+        model, profile = self.workload(self.fresh("whole"), "tasks=20", "kind=ffts", f"types={TASK_TIME_L0:#x}")
+        self.assertEqual(["FFTS_PLUS"] * 20, [r["kernel_type"] for r in rows(profile.export()["output"], "task_time")])
 
     def test_a_captured_graph_replayed_many_times(self):
         for kind, core in (("aic", "AI_CORE"), ("mix", "MIX_AIC")):

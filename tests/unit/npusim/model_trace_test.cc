@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "model_device.h"
 
@@ -50,6 +54,85 @@ TEST(ModelTrace, FifoHoldsStartAndEndOfEveryTaskAndOneSnapshotPerKernel) {
   EXPECT_EQ(pmu[0][3], d.Totals().task_cycles);
   EXPECT_EQ(pmu[0][5], 48'000u);
   EXPECT_EQ(pmu[0][6], 48'000u);
+}
+
+// An FFTS+ task of a cube, a vector and a mixed kernel, each of a microsecond.
+void SubmitContexts(Device& d, uint16_t task_id) {
+  const npusim_task_kind kinds[] = {NPUSIM_TASK_CUBE, NPUSIM_TASK_VECTOR, NPUSIM_TASK_MIX_AIC};
+  for (uint16_t i = 0; i < 3; ++i) {
+    npusim_task t = Task(kinds[i], task_id, 2, 1800);
+    t.mix_ratio = 2;
+    t.context = i;
+    t.part = static_cast<uint16_t>(NPUSIM_PART | (i == 0 ? NPUSIM_PART_FIRST : 0) |
+                                   (i == 2 ? NPUSIM_PART_LAST : 0));
+    d.Submit(t);
+  }
+}
+
+TEST(ModelTrace, ContextsOfAnFftsTaskAreSubTasksOfOneTask) {
+  Device d;
+  d.EnableFifo(REFNPU_FIFO_LOG);
+  d.EnableFifo(REFNPU_FIFO_PMU);
+  OpenWindow(d);
+  SubmitContexts(d, 7);
+  d.Finish();
+  const auto log = d.PopAll(kLogFifo);
+  std::vector<std::pair<unsigned, unsigned>> told;
+  for (const auto& entry : log) {
+    EXPECT_EQ(REFNPU_W0_TASK(entry[0]), 7u);
+    EXPECT_EQ(REFNPU_W0_SQE(entry[0]), static_cast<unsigned>(NPUPROF_SQE_AI_CORE));
+    told.emplace_back(REFNPU_W0_TYPE(entry[0]), static_cast<unsigned>(entry[2]));
+  }
+  std::vector<std::pair<unsigned, unsigned>> expected = {{REFNPU_ENTRY_START, 0}};
+  for (unsigned i = 0; i < 3; ++i) {
+    expected.emplace_back(REFNPU_ENTRY_SUB_START, i);
+    expected.emplace_back(REFNPU_ENTRY_SUB_END, i);
+  }
+  expected.emplace_back(REFNPU_ENTRY_END, 0);
+  EXPECT_EQ(told, expected);
+  const auto pmu = d.PopAll(kPmuFifo);
+  ASSERT_EQ(pmu.size(), 3u);
+  const unsigned subtasks[] = {NPUPROF_SUBTASK_AIC, NPUPROF_SUBTASK_AIV, NPUPROF_SUBTASK_MIX_AIC};
+  for (unsigned i = 0; i < 3; ++i) {
+    EXPECT_EQ(pmu[i][4], i);
+    EXPECT_EQ(REFNPU_W0_SUBTASK(pmu[i][0]), subtasks[i]);
+    EXPECT_EQ(REFNPU_W0_FFTS(pmu[i][0]), static_cast<unsigned>(NPUPROF_FFTS_PLUS));
+    EXPECT_EQ(pmu[i][1], log[1 + 2 * i][1]) << "counted from the begin of its context";
+    EXPECT_EQ(pmu[i][2], log[2 + 2 * i][1]);
+  }
+  const npusim_totals t = d.Totals();
+  EXPECT_EQ(std::make_tuple(t.submitted, t.started, t.ended, t.kernels_ended),
+            std::make_tuple(1u, 1u, 1u, 3u));
+  EXPECT_EQ(t.busy_ticks, log.back()[1] - log.front()[1]);
+}
+
+TEST(ModelTrace, ContextsBelongToTheWindowInWhichTheirTaskStarted) {
+  Device d;
+  d.EnableFifo(REFNPU_FIFO_LOG);
+  SubmitContexts(d, 1);
+  d.Advance(900);  // within the first context
+  OpenWindow(d);
+  SubmitContexts(d, 2);
+  while (d.R32(REFNPU_TRACE_RUNNING) == 0) d.Advance(d.Now() + 100);
+  d.W32(REFNPU_TRACE_WINDOW, 0);
+  d.Finish();
+  const auto log = d.PopAll(kLogFifo);
+  EXPECT_EQ(log.size(), 8u);
+  for (const auto& entry : log) EXPECT_EQ(REFNPU_W0_TASK(entry[0]), 2u);
+  const npusim_totals t = d.Totals();
+  EXPECT_EQ(std::make_pair(t.recorded_started, t.recorded_ended), std::make_pair(uint64_t{1}, uint64_t{1}));
+}
+
+TEST(ModelTrace, PartsThatAreNoneAreRefused) {
+  Device d;
+  npusim_task t = Task(NPUSIM_TASK_CUBE, 1, 1, 1800);
+  t.part = NPUSIM_PART_FIRST;  // of what
+  EXPECT_EQ(npusim_model_check_task(&t), -EINVAL);
+  t.part = 8;
+  EXPECT_EQ(npusim_model_check_task(&t), -EINVAL);
+  t = Task(NPUSIM_TASK_SDMA, 1);
+  t.part = NPUSIM_PART;
+  EXPECT_EQ(npusim_model_check_task(&t), -EINVAL);
 }
 
 TEST(ModelTrace, FullFifoLosesTheNewestAndCountsThemExactly) {

@@ -171,7 +171,20 @@ struct stream {
 	struct task *head, *tail; /* queued, not dispatched */
 	struct task *current;	  /* dispatched or running */
 	u32 depth;
+	u64 parts_start_ns; /* of the FFTS+ task whose contexts run */
+	bool parts_recorded;
 };
+
+/* Of all contexts of an FFTS+ task one begins it and one ends it; any other task does both. */
+static inline bool begins_task(const struct task *t)
+{
+	return !t->d.part || t->d.part & NPUSIM_PART_FIRST;
+}
+
+static inline bool ends_task(const struct task *t)
+{
+	return !t->d.part || t->d.part & NPUSIM_PART_LAST;
+}
 
 struct sync {
 	u64 submitted;

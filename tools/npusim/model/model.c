@@ -241,6 +241,9 @@ static bool task_is_valid(const struct npusim_task *t)
 {
 	if (!amounts_are_valid(t))
 		return false;
+	if (t->part & ~(NPUSIM_PART | NPUSIM_PART_FIRST | NPUSIM_PART_LAST) ||
+	    (t->part && (!(t->part & NPUSIM_PART) || t->kind > NPUSIM_TASK_MIX_AIV)))
+		return false;
 	switch (t->kind) {
 	case NPUSIM_TASK_MIX_AIC:
 	case NPUSIM_TASK_MIX_AIV:
@@ -294,7 +297,7 @@ int npusim_model_submit(struct npusim_model *m, const struct npusim_task *task)
 	t->d = *task;
 	t->seq = m->task_seq++;
 	t->submit_ns = m->now;
-	if (task->kind != NPUSIM_TASK_STEP && task->kind != NPUSIM_TASK_FLIP)
+	if (task->kind != NPUSIM_TASK_STEP && task->kind != NPUSIM_TASK_FLIP && begins_task(t))
 		m->totals.submitted++;
 	if (task->kind == NPUSIM_TASK_EVENT_RECORD)
 		m->events[task->sync_id].submitted++;

@@ -131,6 +131,14 @@ struct npusim_work {
 	uint32_t frames;     /* DVPP */
 };
 
+/*
+ * An FFTS+ task is submitted as its contexts, one kernel each, in the order in which they run and with nothing else of
+ * the stream between them. They share stream and task id, and are one task in the task log and in counts of tasks.
+ */
+#define NPUSIM_PART	  1u /* this is a context of such a task */
+#define NPUSIM_PART_FIRST 2u /* the task starts with it */
+#define NPUSIM_PART_LAST  4u /* the task ends with it */
+
 /** One task. Zeroed fields mean "nothing" or "default". */
 struct npusim_task {
 	uint16_t stream; /* tasks of a stream run in the order of submission */
@@ -144,7 +152,8 @@ struct npusim_task {
 	uint32_t peer;	     /* NOTIFY_RECORD: NPUSIM_LOCAL or the device to signal */
 	uint16_t step_tag;   /* STEP: 60000 step start, 60001 step end, ... */
 	uint16_t flip_count; /* FLIP */
-	uint32_t reserved;
+	uint16_t context;    /* parts of an FFTS+ task: which one, see NPUSIM_PART */
+	uint16_t part;	     /* NPUSIM_PART_*, or 0 */
 	uint64_t step_index;
 	uint64_t step_model;
 	uint64_t
@@ -187,6 +196,7 @@ struct npusim_totals {
 	uint64_t queue_dropped;
 	uint64_t reg_reads; /* register accesses by the driver */
 	uint64_t reg_writes;
+	uint64_t busy_ticks; /* device clock from start to end, of all ended tasks together */
 };
 
 /** Records that the device made for one ring, by queue or by FIFO, since creation; reset() does not clear it. */

@@ -38,7 +38,7 @@
 #error "the messages are used in memory as they are, which takes a little-endian machine"
 #endif
 
-#define NPUSIM_PORT_VERSION    1u
+#define NPUSIM_PORT_VERSION    2u
 #define NPUSIM_PORT_DEVICES    16u
 #define NPUSIM_PORT_MAX_SIZE   512u /* of any message */
 /** Largest cookie; more bits would not come back. */
@@ -187,8 +187,8 @@ NPUSIM_PORT_ASSERT(offsetof(struct npusim_task, work) == 80);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_submit) == 224);
 NPUSIM_PORT_ASSERT(offsetof(struct npusim_port_submit, task) == 24);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_task) == 32);
-NPUSIM_PORT_ASSERT(sizeof(struct npusim_totals) == 336);
-NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_totals) == 352);
+NPUSIM_PORT_ASSERT(sizeof(struct npusim_totals) == 344);
+NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_totals) == 360);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_event) == 32);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_records) == 40);
 NPUSIM_PORT_ASSERT(sizeof(struct npusim_port_stats) == 80);

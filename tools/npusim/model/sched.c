@@ -129,8 +129,11 @@ void sched_start(struct npusim_model *m, struct task *t)
 	if (m->running)
 		m->running->run_prev = t;
 	m->running = t;
-	m->running_count++;
-	m->totals.started++;
+	if (begins_task(t)) {
+		m->streams[t->d.stream]->parts_start_ns = m->now;
+		m->running_count++;
+		m->totals.started++;
+	}
 	trace_start(m, t);
 	call_started(m, t);
 	if (t->d.kind == NPUSIM_TASK_EVENT_WAIT || t->d.kind == NPUSIM_TASK_NOTIFY_WAIT)
@@ -241,8 +244,13 @@ void sched_end(struct npusim_model *m, struct task *t)
 		m->running = t->run_next;
 	if (t->run_next)
 		t->run_next->run_prev = t->run_prev;
-	m->running_count--;
-	m->totals.ended++;
+	if (ends_task(t)) {
+		u64 start = t->d.part ? s->parts_start_ns : t->start_ns;
+
+		m->running_count--;
+		m->totals.ended++;
+		m->totals.busy_ticks += clock_at(m, m->now) - clock_at(m, start);
+	}
 	units_task_ended(m, t);
 	if (t->cost) {
 		for (seg = t->segments; seg; seg = seg->task_next) {
@@ -282,7 +290,7 @@ void sched_end(struct npusim_model *m, struct task *t)
 
 static void abort_task(struct npusim_model *m, struct task *t)
 {
-	if (!is_mark(t))
+	if (!is_mark(t) && ends_task(t))
 		m->totals.aborted++;
 	free_kernel(m, t);
 	if (t->d.cookie && m->ops.task_aborted)

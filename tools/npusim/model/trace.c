@@ -9,6 +9,17 @@
 
 #define STEP_RECORD_LENGTH 40
 
+/* FFTS+ tasks that are under way stay out of the record, also those between two contexts. */
+static void forget_parts(struct npusim_model *m)
+{
+	u32 i;
+
+	for (i = 0; i < STREAM_IDS; i++) {
+		if (m->streams[i])
+			m->streams[i]->parts_recorded = false;
+	}
+}
+
 void trace_open(struct npusim_model *m)
 {
 	struct trace *t = &m->trace;
@@ -28,6 +39,7 @@ void trace_open(struct npusim_model *m)
 	/* Tasks of an earlier window that still run stay outside this one. */
 	for (task = m->running; task; task = task->run_next)
 		task->recorded = false;
+	forget_parts(m);
 	t->running = 0;
 }
 
@@ -48,6 +60,8 @@ static u8 sqe_type(const struct task *t)
 {
 	static const u8 dvpp[NPUSIM_DVPP_ENGINES] = { 12, 13, 14, 12, 12, 12 };
 
+	if (t->d.part)
+		return NPUPROF_SQE_AI_CORE;
 	switch (t->d.kind) {
 	case NPUSIM_TASK_VECTOR:
 		return NPUPROF_SQE_AIV;
@@ -81,6 +95,12 @@ static bool is_mix(const struct task *t)
 	return t->d.kind == NPUSIM_TASK_MIX_AIC || t->d.kind == NPUSIM_TASK_MIX_AIV;
 }
 
+/* Whether it runs as a context of its task. */
+static bool is_context(const struct task *t)
+{
+	return t->d.part || is_mix(t);
+}
+
 static u8 subtask_type(const struct task *t)
 {
 	switch (t->d.kind) {
@@ -97,7 +117,7 @@ static u8 subtask_type(const struct task *t)
 
 static u8 ffts_type(const struct task *t)
 {
-	if (is_mix(t))
+	if (is_context(t))
 		return NPUPROF_FFTS_PLUS;
 	return t->d.kind == NPUSIM_TASK_VECTOR ? NPUPROF_FFTS_AIV : NPUPROF_FFTS_AIC;
 }
@@ -162,12 +182,13 @@ static void log_entry(struct npusim_model *m, const struct task *t, u32 type, u6
 			.task_id = t->d.task_id,
 			.clock = clock,
 			.subtask_type = sub ? subtask_type(t) : 0,
+			.subtask_id = sub ? t->d.context : 0,
 			.ffts_type = sub ? (u16)(ffts_type(t) << NPUPROF_FFTS_SHIFT) : 0,
 		};
 
 		queue_put(m, q, &r, sizeof(r), clock);
 	} else {
-		u64 w[3] = { word0(t, type, sub, KIND_CUBE), clock, 0 };
+		u64 w[3] = { word0(t, type, sub, KIND_CUBE), clock, sub ? t->d.context : 0 };
 
 		push(m, REFNPU_FIFO_LOG, w, 3, clock);
 	}
@@ -199,6 +220,7 @@ static void pmu_entry(struct npusim_model *m, const struct task *t, u64 start, u
 			.stream_id = t->d.stream,
 			.task_id = t->d.task_id,
 			.subtask_type = subtask_type(t),
+			.subtask_id = t->d.context,
 			.ffts_type = (u16)(ffts_type(t) << NPUPROF_FFTS_SHIFT),
 			.cycles = c->q[c->main_kind][Q_TOTAL],
 			.start = start,
@@ -209,7 +231,7 @@ static void pmu_entry(struct npusim_model *m, const struct task *t, u64 start, u
 		queue_put(m, q, &r, sizeof(r), end);
 	} else {
 		u64 w[13] = { word0(t, REFNPU_ENTRY_PMU, true, c->main_kind), start, end,
-			      c->q[c->main_kind][Q_TOTAL], 0 };
+			      c->q[c->main_kind][Q_TOTAL], t->d.context };
 
 		memcpy(w + 5, counters, sizeof(counters));
 		push(m, REFNPU_FIFO_PMU, w, 13, end);
@@ -337,7 +359,7 @@ static void cut_task(struct npusim_model *m, const struct task *t, u32 enable)
 	const struct segment *s;
 
 	if (cleared & REFNPU_TRACE_LOG)
-		cut[REFNPU_FIFO_LOG] += is_mix(t) ? 2 : 1;
+		cut[REFNPU_FIFO_LOG] += is_context(t) ? 2 : 1;
 	if (cleared & REFNPU_TRACE_PMU && t->cost)
 		cut[REFNPU_FIFO_PMU]++;
 	if (cleared & REFNPU_TRACE_SOC && t->cost)
@@ -365,19 +387,27 @@ void trace_enable(struct npusim_model *m, u32 enable)
 
 void trace_start(struct npusim_model *m, struct task *t)
 {
+	struct stream *stream = m->streams[t->d.stream];
+	bool first = begins_task(t);
 	struct segment *s;
 	u64 clock;
 
-	if (!m->trace.window)
+	/* A task belongs to the window in which it starts, with all its contexts. */
+	t->recorded = first ? m->trace.window : stream->parts_recorded;
+	if (t->d.part)
+		stream->parts_recorded = t->recorded;
+	if (!t->recorded)
 		return;
-	t->recorded = true;
-	m->trace.running++;
-	m->trace.started++;
-	m->totals.recorded_started++;
+	if (first) {
+		m->trace.running++;
+		m->trace.started++;
+		m->totals.recorded_started++;
+	}
 	if (m->trace.enable & REFNPU_TRACE_LOG) {
 		clock = clock_at(m, m->now);
-		log_entry(m, t, REFNPU_ENTRY_START, clock);
-		if (is_mix(t))
+		if (first)
+			log_entry(m, t, REFNPU_ENTRY_START, clock);
+		if (is_context(t))
 			log_entry(m, t, REFNPU_ENTRY_SUB_START, clock);
 	}
 	for (s = t->segments; s; s = s->task_next) {
@@ -409,6 +439,7 @@ static void block_entry(struct npusim_model *m, const struct segment *s, u32 nth
 			.stream_id = t->d.stream,
 			.task_id = t->d.task_id,
 			.subtask_type = subtask_type(t),
+			.subtask_id = t->d.context,
 			.core = (u8)(kind | (s->core - m->first_core[kind]) << 1),
 			.ffts_type = (u8)(ffts_type(t) << 5),
 			.subblock_id = (u16)sub,
@@ -422,7 +453,8 @@ static void block_entry(struct npusim_model *m, const struct segment *s, u32 nth
 		queue_put(m, q, &r, sizeof(r), end);
 	} else if (core->fifo.ctrl & REFNPU_FIFO_ENABLE) {
 		u64 w[13] = { word0(t, REFNPU_ENTRY_BLOCK, true, (int)kind), start, end,
-			      c->block_cycles, (u64)block << 16 | (u64)sub << 32 };
+			      c->block_cycles,
+			      (u64)t->d.context | (u64)block << 16 | (u64)sub << 32 };
 
 		memcpy(w + 5, counters, sizeof(counters));
 		if (fifo_push(&core->fifo, w, 13, end, &lost)) {
@@ -450,9 +482,11 @@ void trace_end(struct npusim_model *m, struct task *t)
 
 	if (!t->recorded)
 		return;
-	m->trace.running--;
-	m->trace.ended++;
-	m->totals.recorded_ended++;
+	if (ends_task(t)) {
+		m->trace.running--;
+		m->trace.ended++;
+		m->totals.recorded_ended++;
+	}
 	start = clock_at(m, t->start_ns);
 	end = clock_at(m, m->now);
 	if (t->cost && enable & REFNPU_TRACE_PMU)
@@ -460,9 +494,10 @@ void trace_end(struct npusim_model *m, struct task *t)
 	if (t->cost && enable & REFNPU_TRACE_SOC)
 		soc_entry(m, t, end);
 	if (enable & REFNPU_TRACE_LOG) {
-		if (is_mix(t))
+		if (is_context(t))
 			log_entry(m, t, REFNPU_ENTRY_SUB_END, end);
-		log_entry(m, t, REFNPU_ENTRY_END, end);
+		if (ends_task(t))
+			log_entry(m, t, REFNPU_ENTRY_END, end);
 	}
 	if (t->d.kind == NPUSIM_TASK_AICPU && enable & REFNPU_TRACE_AICPU)
 		aicpu_entry(m, t, start, end);
@@ -482,6 +517,7 @@ void trace_reset(struct npusim_model *m)
 	}
 	for (t = m->running; t; t = t->run_next)
 		t->recorded = false;
+	forget_parts(m);
 }
 
 void trace_select(struct npusim_model *m, u32 kind, u32 slot, u32 event)

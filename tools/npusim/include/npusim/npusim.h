@@ -38,6 +38,23 @@ enum npusimTaskType {
 NPUSIM_EXPORT int npusimLaunch(void *stream, const char *opName, const char *opType, int taskType,
                                uint32_t blockDim, uint64_t cycles, uint64_t count);
 
+/** One context of an FFTS+ task: a kernel, as npusimLaunch() describes it, but not for AI CPUs. */
+typedef struct npusimContext {
+  const char *opName; /**< contexts of one name are of one operator, of equal blocks and core kinds */
+  const char *opType;
+  int taskType;
+  uint32_t blockDim;
+  uint64_t cycles;
+} npusimContext;
+
+/**
+ * Puts @p tasks equal FFTS+ tasks on @p stream. Each runs its contexts one after the other, as contexts 0, 1, ...
+ * @param count contexts of each task, 1..55
+ * @return 0 or an ACL error code; aclGetRecentErrMsg() tells which value was wrong. A stream that captures refuses.
+ */
+NPUSIM_EXPORT int npusimLaunchContexts(void *stream, const npusimContext *contexts, uint32_t count,
+                                       uint64_t tasks);
+
 /** Media engines of a device, as the task scheduler numbers them. */
 enum npusimMediaEngine {
   NPUSIM_MEDIA_VPC = 0,
@@ -86,6 +103,7 @@ typedef struct npusimDeviceTotals {
   uint64_t pcieReceived, pcieSent; /**< bytes from and to the host */
   uint64_t l2Hits, l2Misses;       /**< lines of 128 bytes of ended kernels */
   uint64_t mediaFrames;
+  uint64_t busyTicks; /**< ticks of the device clock from start to end, of all ended tasks together */
 } npusimDeviceTotals;
 
 /**

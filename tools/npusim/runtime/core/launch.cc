@@ -98,30 +98,85 @@ int rtProfilerTraceEx(uint64_t index, uint64_t model_id, uint16_t tag, void* str
   return ACL_SUCCESS;
 }
 
+namespace {
+
+// The operator that the arguments of a launch describe.
+int ToOperator(const char* name, const char* type, int task_type, uint32_t blocks, uint64_t cycles,
+               RtOperator* op) {
+  if (name == nullptr || type == nullptr || *name == 0 || *type == 0)
+    return rtFail(ACL_ERROR_INVALID_PARAM, "the operator needs a name and a type");
+  if (task_type != NPUSIM_OP_AI_CORE && task_type != NPUSIM_OP_AI_CPU &&
+      task_type != NPUSIM_OP_AI_VECTOR_CORE && task_type != NPUSIM_OP_MIX_AIC &&
+      task_type != NPUSIM_OP_MIX_AIV)
+    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("task type {} must be 0, 1, 2, 4 or 5", task_type));
+  if (blocks < 1 || blocks > 65535)
+    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{} blocks: allowed are 1 to 65535", blocks));
+  if (cycles < 1) return rtFail(ACL_ERROR_INVALID_PARAM, "the number of cycles must be at least 1");
+  op->name = HashOf(name);
+  op->type = HashOf(type);
+  op->kernel = op->name;
+  op->task_type = static_cast<npusimTaskType>(task_type);
+  op->block_dim = blocks;
+  op->cycles = cycles;
+  op->is_static = false;
+  // The published data know one block count and a whole ratio of the second core kind to the main one.
+  if (task_type == NPUSIM_OP_MIX_AIC) op->mix_ratio = 2;
+  if (task_type == NPUSIM_OP_MIX_AIV) op->mix_ratio = 1;
+  if (task_type == NPUSIM_OP_AI_CPU) op->duration_ns = 1 + cycles * 1000 / Host::Get().settings().core_mhz;
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
 int npusimLaunch(void* stream, const char* opName, const char* opType, int taskType, uint32_t blockDim,
                  uint64_t cycles, uint64_t count) {
-  if (opName == nullptr || opType == nullptr || *opName == 0 || *opType == 0)
-    return rtFail(ACL_ERROR_INVALID_PARAM, "the operator needs a name and a type");
-  if (taskType != NPUSIM_OP_AI_CORE && taskType != NPUSIM_OP_AI_CPU && taskType != NPUSIM_OP_AI_VECTOR_CORE &&
-      taskType != NPUSIM_OP_MIX_AIC && taskType != NPUSIM_OP_MIX_AIV)
-    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("task type {} must be 0, 1, 2, 4 or 5", taskType));
-  if (blockDim < 1 || blockDim > 65535)
-    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{} blocks: allowed are 1 to 65535", blockDim));
-  if (cycles < 1) return rtFail(ACL_ERROR_INVALID_PARAM, "the number of cycles must be at least 1");
   RtOperator op;
-  op.name = HashOf(opName);
-  op.type = HashOf(opType);
-  op.kernel = op.name;
-  op.task_type = static_cast<npusimTaskType>(taskType);
-  op.block_dim = blockDim;
-  op.cycles = cycles;
-  op.is_static = false;
-  // The published data know one block count and a whole ratio of the second core kind to the main one.
-  if (taskType == NPUSIM_OP_MIX_AIC) op.mix_ratio = 2;
-  if (taskType == NPUSIM_OP_MIX_AIV) op.mix_ratio = 1;
-  if (taskType == NPUSIM_OP_AI_CPU) op.duration_ns = 1 + cycles * 1000 / Host::Get().settings().core_mhz;
+  if (int code = ToOperator(opName, opType, taskType, blockDim, cycles, &op)) return code;
   for (uint64_t i = 0; i < count; i++)
     if (int code = rtLaunchOperator(op, stream); code != ACL_SUCCESS) return code;
+  return ACL_SUCCESS;
+}
+
+int npusimLaunchContexts(void* stream, const npusimContext* contexts, uint32_t count, uint64_t tasks) {
+  constexpr uint32_t kMost = 55;  // as many as one record of an operator can name
+  if (count < 1 || count > kMost)
+    return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("{} contexts: allowed are 1 to {}", count, kMost));
+  if (contexts == nullptr) return rtFail(ACL_ERROR_INVALID_PARAM, "the address of the contexts is null");
+  std::vector<RtOperator> operators;
+  std::vector<npusim_task> parts;
+  for (uint32_t i = 0; i < count; i++) {
+    RtOperator op;
+    if (int code = ToOperator(contexts[i].opName, contexts[i].opType, contexts[i].taskType,
+                              contexts[i].blockDim, contexts[i].cycles, &op))
+      return code;
+    if (op.task_type == NPUSIM_OP_AI_CPU)
+      return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("context {} is for AI CPUs, not for cores", i));
+    npusim_task part = KernelSpec(op).task;
+    part.context = static_cast<uint16_t>(i);
+    part.part = NPUSIM_PART;
+    if (i == 0) part.part |= NPUSIM_PART_FIRST;
+    if (i + 1 == count) part.part |= NPUSIM_PART_LAST;
+    parts.push_back(part);
+    auto known = std::find_if(operators.begin(), operators.end(),
+                              [&](const RtOperator& other) { return other.name == op.name; });
+    if (known == operators.end()) known = operators.insert(known, op);
+    known->contexts.push_back(i);
+  }
+  int code = ACL_SUCCESS;
+  Stream* s = ResolveStream(stream, &code);
+  if (s == nullptr) return code;
+  for (uint64_t i = 0; i < tasks; i++) {
+    Span launch(GraphEngineSwitches().Any(kTaskTime), MSPROF_REPORT_NODE_LEVEL,
+                MSPROF_REPORT_NODE_LAUNCH_TYPE, operators[0].name);
+    {
+      RtSpan span(RtApi::kKernelLaunch, true);
+      code = s->PutParts(parts, operators[0].name);
+    }
+    const uint64_t end = launch.End();
+    if (code != ACL_SUCCESS) return code;
+    if (end == 0 || !GraphEngineSwitches().Any(kTaskDetail)) continue;
+    for (const RtOperator& op : operators) ReportNode(op, end);
+  }
   return ACL_SUCCESS;
 }
 
@@ -193,6 +248,7 @@ int npusimTotals(uint32_t device, npusimDeviceTotals* totals, size_t size) {
   out.l2Hits = t.l2_lines[0];
   out.l2Misses = t.l2_lines[1];
   out.mediaFrames = t.dvpp_frames;
+  out.busyTicks = t.busy_ticks;
   out.interruptsSwallowed = Host::Get().SwallowedInterrupts(d->id);
   std::memcpy(totals, &out, std::min(size, sizeof out));
   return ACL_SUCCESS;

@@ -98,6 +98,8 @@ struct Stream {
   uint16_t NextTask();
   // Submits or records the task and tells the profiler. Returns an ACL code.
   int Put(const TaskSpec& spec);
+  // The same with the contexts of one FFTS+ task, in the order in which they run. A stream that captures refuses.
+  int PutParts(std::vector<npusim_task> parts, uint64_t kernel);
   // Submits with the id already in the task; needs mutex.
   int Submit(const npusim_task& task, const Effect& effect);
   // Waits until all that was submitted so far ended; false after timeout_ms (-1: none).

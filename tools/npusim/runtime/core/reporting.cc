@@ -62,6 +62,7 @@ struct Registration {
     NameTypes(rt, MSPROF_RTS_TASK_PROFILER_TRACE_EX, {"PROFILER_TRACE_EX"});
     NameTypes(rt, MSPROF_RTS_TASK_MEMSET_ASYNC, {"MEMSET_ASYNC"});
     NameTypes(rt, MSPROF_RTS_TASK_STARS_COMMON, {"STARS_COMMON"});
+    NameTypes(rt, MSPROF_RTS_TASK_FFTS_PLUS, {"FFTS_PLUS"});
     NameTypes(rt, MSPROF_RTS_TASK_KERNEL_AIVEC, {"KERNEL_AIVEC"});
     NameTypes(rt, MSPROF_RTS_TASK_REDUCE_ASYNC_V2, {"REDUCE_ASYNC_V2"});
     NameTypes(rt, MSPROF_RTS_TASK_FLIP, {"FLIP_TASK"});
@@ -169,10 +170,14 @@ void ReportNode(const RtOperator& op, uint64_t launch_end) {
     Report(AdditionalRecord(level, MSPROF_REPORT_NODE_TENSOR_INFO_TYPE, launch_end, &info, sizeof info),
            op.is_static);
   }
-  if (op.mix_ratio != 0) {
+  if (op.mix_ratio != 0 || !op.contexts.empty()) {
     MsprofContextIdInfo info{};
     info.opName = op.name;
-    info.ctxIdNum = 1;  // mixed kernels run as context 0 of their task
+    info.ctxIdNum = 1;  // alone, mixed kernels run as context 0 of their task
+    if (!op.contexts.empty()) {
+      info.ctxIdNum = static_cast<uint32_t>(op.contexts.size());
+      std::copy(op.contexts.begin(), op.contexts.end(), info.ctxIds);
+    }
     Report(AdditionalRecord(level, MSPROF_REPORT_NODE_CONTEXT_ID_INFO_TYPE, launch_end, &info, sizeof info),
            op.is_static);
   }

@@ -32,7 +32,8 @@ struct RtOperator {
   uint64_t duration_ns = 0;  // AI CPU
   npusim_work work = {};
   std::vector<MsrofTensorData> tensors;
-  uint64_t attributes = 0;  // number of the text of its attributes; 0: it has none
+  uint64_t attributes = 0;         // number of the text of its attributes; 0: it has none
+  std::vector<uint32_t> contexts;  // of an FFTS+ task, those that are of this operator
 };
 
 enum class RtCopyKind { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice };

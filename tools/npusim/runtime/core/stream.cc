@@ -121,6 +121,27 @@ int Stream::Put(const TaskSpec& spec) {
   return ACL_SUCCESS;
 }
 
+int Stream::PutParts(std::vector<npusim_task> parts, uint64_t kernel) {
+  TrackInfo info{device->id, id, 0, 0, MSPROF_RTS_TASK_FFTS_PLUS, kernel, 0, false, 0, 0};
+  uint64_t time = 0;
+  {
+    std::unique_lock lock(mutex);
+    if (capture.graph != nullptr)
+      return rtFail(ACL_ERROR_RT_STREAM_CAPTURED,
+                    fmt::format("stream {} captures and takes no FFTS+ tasks", id));
+    info.task = NextTask();
+    info.flips = flips;
+    if (RuntimeSwitches().Any(kTaskTime)) time = MsprofSysCycleTime();
+    for (npusim_task& part : parts) {
+      part.stream = id;
+      part.task_id = info.task;
+      if (int code = Submit(part, {}); code != ACL_SUCCESS) return code;
+    }
+  }
+  if (time != 0) ReportTrack(info, time);
+  return ACL_SUCCESS;
+}
+
 bool Stream::Wait(int32_t timeout_ms) {
   return WaitUntilEnded(submitted.load(), timeout_ms);
 }
