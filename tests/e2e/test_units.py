@@ -92,6 +92,19 @@ class Units(ClientTest):
             self.assertGreater(moved["cores"], everything // 4)
             self.assertTrue(0 <= everything - sum(moved.values()) <= 4 * step, (everything, moved))
 
+    def test_memory_of_modules(self):
+        model, profile, counts = self.recorded("modules", f"set={MEMORY}:100")
+        program = 33
+        for device, found, totals in self.each(model, counts):
+            # A round of work takes as much as what each keeps all the time for the other, and gives it back.
+            self.assertEqual(8 << 20, totals[f"module_{program}.last"])
+            self.assertIn(totals[f"module_{program}.most"], (8 << 20, 16 << 20))
+            self.assertEqual([f"module_{program}"], [name for name in found if name.startswith("module_")])
+            told = [r for d in profile.manifest["devices"] if d["id"] == device["id"] for r in d["rings"]
+                    if r["channel"] == "npu_module_mem"]
+            self.assertEqual([(found[f"module_{program}"], 10_000_000)],
+                             [(r["records"], r["sampling"]["period_ns"]) for r in told])
+
     def test_flows_without_a_frequency(self):
         _, profile, counts = self.recorded("unasked", f"set={FLOWS}:host")
         self.assertEqual(20_000_000, profile.rings("flows")[0]["sampling"]["period_ns"])

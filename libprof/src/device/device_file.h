@@ -43,6 +43,11 @@ std::string DeviceIdText(const std::vector<uint32_t>& ids);
 /// -EOWNERDEAD and destruction closes only the child's own descriptors.
 class DeviceFile {
  public:
+  struct ModuleMemory {
+    uint32_t module = 0;  ///< as published readers number it
+    uint64_t bytes = 0;
+  };
+
   /// kNotFound (no such device; the sentence names how many there are), kBusy, kUnsupported, kDevice.
   static Status Open(Backend backend, uint32_t id, std::unique_ptr<DeviceFile>* out);
 
@@ -56,6 +61,9 @@ class DeviceFile {
   virtual int PollFd() const = 0;
   /// Takes the readiness back.
   virtual void ClearWake() = 0;
+  /// How much memory of the device each module of the runtime holds. Waits for nobody.
+  /// @return false if whoever drives the device does not tell
+  virtual bool ReadModuleMemory(std::vector<ModuleMemory>*) const { return false; }
   virtual Backend backend() const = 0;
   /// Version of the driver, empty if it does not tell.
   virtual std::string version() const = 0;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -26,7 +27,9 @@ struct SimApi {
   decltype(&npusim_dev_mmap) mmap = nullptr;
   decltype(&npusim_dev_poll_fd) poll_fd = nullptr;
 
-  decltype(&npusim_dev_version) version = nullptr;  // newer than the others: may be missing
+  // Newer than the others: may be missing.
+  decltype(&npusim_dev_version) version = nullptr;
+  decltype(&npusim_dev_module_memory) module_memory = nullptr;
 
   bool Find(void* where) {
     const auto find = [&](auto& function, const char* name) {
@@ -34,6 +37,7 @@ struct SimApi {
       return function != nullptr;
     };
     find(version, "npusim_dev_version");
+    find(module_memory, "npusim_dev_module_memory");
     return find(count, "npusim_dev_count") && find(open, "npusim_dev_open") &&
            find(close, "npusim_dev_close") && find(ioctl, "npusim_dev_ioctl") &&
            find(mmap, "npusim_dev_mmap") && find(poll_fd, "npusim_dev_poll_fd");
@@ -81,6 +85,17 @@ class SimFile final : public DeviceFile {
     pollfd fd{poll_fd_, POLLIN, 0};
     uint64_t value;
     if (poll(&fd, 1, 0) == 1 && read(poll_fd_, &value, sizeof value) < 0) return;
+  }
+  bool ReadModuleMemory(std::vector<ModuleMemory>* out) const override {
+    constexpr uint32_t kMost = 64;
+    npusim_dev_module modules[kMost];
+    if (!Ours() || api_->module_memory == nullptr) return false;
+    const int count = api_->module_memory(id_, modules, kMost);
+    if (count < 0) return false;
+    out->clear();
+    for (uint32_t i = 0; i < std::min(static_cast<uint32_t>(count), kMost); ++i)
+      out->push_back({modules[i].module, modules[i].bytes});
+    return true;
   }
   Backend backend() const override { return Backend::kSim; }
   std::string version() const override { return SimRuntimeVersion(); }

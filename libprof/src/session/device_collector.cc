@@ -56,7 +56,9 @@ Status DeviceCollector::Start(const Context& context, uint32_t id, std::unique_p
     return status;
   }
   if (collector->added_) {
-    const Status removed = context.collection.Remove(collector->source_);
+    Status removed = context.collection.Remove(collector->source_);
+    if (removed.ok() && collector->module_memory_)
+      removed = context.collection.Remove(collector->module_memory_);
     // A source that may still be visited must live; this happens only behind a disk that hangs.
     if (!removed.ok()) {
       static_cast<void>(collector.release());
@@ -107,6 +109,7 @@ Status DeviceCollector::Begin() {
     });
   }
   context_.collection.Add(source_);
+  AddModuleMemory();
   added_ = true;
   npuprof_control control = {};
   if (Status status = session_->Start(&control); !status.ok()) return status;
@@ -289,6 +292,20 @@ Status DeviceCollector::AddMemoryUse() {
         }}});
 }
 
+void DeviceCollector::AddModuleMemory() {
+  if (context_.plan.memory_period.count() == 0) return;
+  if (std::vector<device::DeviceFile::ModuleMemory> held; !session_->file().ReadModuleMemory(&held)) {
+    context_.messages.Add(
+        drain::Severity::kWarning,
+        fmt::format("device {}: its driver does not tell how much memory modules hold", id_));
+    return;
+  }
+  module_memory_ = std::make_shared<ModuleMemorySource>(
+      session_->file(), *File(ModuleMemorySource::kFile, sizeof(ModuleMemorySource::Record), false),
+      context_.plan.memory_period);
+  context_.collection.Add(module_memory_);
+}
+
 // A task's record holds the main kind of core of a mixed kernel. Readers add up the other kind's block by block,
 // from the same file.
 Status DeviceCollector::AddBlockRings() {
@@ -416,7 +433,8 @@ Status DeviceCollector::WriteEnd() const {
 void DeviceCollector::Close() {
   const auto patience = std::chrono::seconds(2);
   const Status flushed = context_.collection.Flush(patience);
-  const Status removed = context_.collection.Remove(source_, patience);
+  Status removed = context_.collection.Remove(source_, patience);
+  if (removed.ok() && module_memory_) removed = context_.collection.Remove(module_memory_, patience);
   if (!flushed.ok() || !removed.ok()) {
     context_.messages.Add(drain::Severity::kWarning, flushed.ok() ? removed.text : flushed.text);
     return;  // stays open until the session ends
@@ -440,6 +458,7 @@ trace::Manifest::Device DeviceCollector::DescribeLocked() const {
   trace::Manifest::Device rings;
   source_->Describe(&rings);
   out.rings = std::move(rings.rings);
+  if (module_memory_) out.rings.push_back(module_memory_->Describe(static_cast<uint32_t>(out.rings.size())));
   out.gaps = std::move(rings.gaps);
   rings.clock.insert(rings.clock.end(), description_.clock.begin(), description_.clock.end());
   out.clock = std::move(rings.clock);

@@ -17,6 +17,7 @@
 #include "device/renderers.h"
 #include "drain/drain.h"
 #include "session/messages.h"
+#include "session/module_memory.h"
 #include "session/plan.h"
 #include "session/record_tap.h"
 #include "trace/directory.h"
@@ -85,6 +86,7 @@ class DeviceCollector {
   Status AddTaskRings();
   Status AddUnitRings();
   Status AddMemoryUse();
+  void AddModuleMemory();
   /// False, and a message, if the device lacks the channel; true with the index of the ring otherwise.
   Status AskForRing(npuprof_add_ring request, std::optional<unsigned>* ring);
   trace::RecordFile* File(const char* kind, size_t record, bool stamp, trace::Converter convert = nullptr,
@@ -110,6 +112,7 @@ class DeviceCollector {
   const uint32_t id_;
   std::unique_ptr<device::DeviceSession> session_;
   std::shared_ptr<device::DeviceSource> source_;
+  std::shared_ptr<ModuleMemorySource> module_memory_;  ///< or nullptr
   struct Rendering {
     trace::RecordFile* file;
     std::shared_ptr<device::Renderer> renderer;

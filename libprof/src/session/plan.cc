@@ -122,9 +122,7 @@ void PlanMemory(const Settings& settings, Plan* plan) {
   plan->llc_write = mode == "write";
   plan->sample.llc = plan->llc_write ? "write" : "read";
   plan->sample.hbm_events = "read,write";
-  plan->not_collected.emplace_back(
-      "ACL_PROF_SYS_HARDWARE_MEM_FREQ: the chip has no DDR, and drivers do not tell how much memory modules "
-      "have");
+  plan->not_collected.emplace_back("ACL_PROF_SYS_HARDWARE_MEM_FREQ: the chip has no DDR");
 }
 
 // By NPUPROF_FLOW_*.

@@ -30,6 +30,9 @@ VARIABLE_KINDS = {"capture_op_info"}
 
 TASK_MAINTENANCE, TASK_FLIP = 6, 98
 
+# Numbers that readers know names of modules for.
+MODULES = set(range(78)) - set(range(12, 22)) - {26, 46}
+
 # Device files of fixed-size records, and host and device files of text.
 DEVICE_RECORDS = {
     "stars_soc.data": 64, "ffts_profile.data": 128, "ts_track.data": 40, "stars_soc_profile.data": 64,

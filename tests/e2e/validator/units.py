@@ -20,6 +20,7 @@ _HBM_UNIT = 32
 _ACCELERATOR = struct.Struct("<HH4xQHH12xQQQQ")
 _LEVELS = struct.Struct("<HH4xQ16xH30x")
 _QOS = struct.Struct("<16xQ10I")
+_MODULE = struct.Struct("<IIQQ")
 _TRANSFER_FUNCTION, _LINK, _PCIE_TYPE = 0x1B, 0x3F, 0x22
 _ACCELERATOR_FUNCTION, _LEVEL_FUNCTION = 0x1A, 0x1C
 
@@ -41,6 +42,7 @@ class UnitCheck:
         self._pcie()
         self._profile()
         self._flows()
+        self._modules()
         self._soc_pmu()
         self._aicpu()
         self.device.count["totals"] = dict(self.totals)
@@ -184,6 +186,24 @@ class UnitCheck:
             self.report.add("unit-gate", f"{self.device.part.name}/sample.json", f"qosEvents are {names}")
         for i, name in enumerate(names):
             self.totals[f"qos_{name}_ticks"] += _over_time([(clock, bandwidth[i]) for clock, bandwidth in told])
+
+    def _modules(self):
+        """Memory by module, the one kind of the device whose times are the host's."""
+        kind, last = "npu_module_mem.data", {}
+        first, end = self.device.meta.host_window()
+        for where, blob in self.device.blobs(kind, _MODULE.size):
+            for module, reserved, cycles, held in _MODULE.iter_unpack(blob):
+                self.device.count[f"module_{module}"] += 1
+                self._rises(where, last, module, (cycles,))
+                if not first <= cycles <= end:
+                    self.report.add("clock-range", where, f"counter {cycles} is outside the collection, {first:.0f} to {end:.0f}")
+                if reserved or module not in layout.MODULES:
+                    self._bad(where, f"a record is of module {module}, with {reserved} in its reserved word")
+                if held >= layout.EXACT:
+                    self.report.add("precision", where, f"{held} bytes are not below 2^53")
+                name = f"module_{module}"
+                self.totals[name + ".most"] = max(self.totals[name + ".most"], held)
+                self.totals[name + ".last"] = held
 
     def _soc_pmu(self):
         events = [e for e in self.sample.get("l2CacheTaskProfilingEvents", "").split(",") if e]

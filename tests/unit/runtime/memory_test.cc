@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <numeric>
 
 #include "acl/acl.h"
 #include "npusim/npusim.h"
+#include "npusim/npusim_device.h"
 
 namespace {
 
@@ -95,6 +97,26 @@ TEST_F(Memory, InformationFollowsAllocations) {
   ASSERT_EQ(aclrtFree(a), ACL_SUCCESS);
   ASSERT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &after, &total), ACL_SUCCESS);
   EXPECT_EQ(after, before);
+}
+
+TEST_F(Memory, WhatTheProgramHoldsIsToldByModule) {
+  constexpr uint32_t kProgram = 33;
+  const auto held = [](uint32_t device) {
+    npusim_dev_module modules[8];
+    const int count = npusim_dev_module_memory(device, modules, 8);
+    for (int i = 0; i < count; i++)
+      if (modules[i].module == kProgram) return modules[i].bytes;
+    return uint64_t{0};
+  };
+  void *a = Alloc(1), *b = Alloc(1000);
+  EXPECT_EQ(held(0), 512u + 1024u) << "in whole pieces of 512 bytes";
+  EXPECT_EQ(npusim_dev_module_memory(0, nullptr, 0), 1) << "the number of modules, also without room";
+  EXPECT_EQ(aclrtFree(a), ACL_SUCCESS);
+  EXPECT_EQ(held(0), 1024u);
+  EXPECT_EQ(aclrtFree(b), ACL_SUCCESS);
+  EXPECT_EQ(held(0), 0u);
+  EXPECT_EQ(npusim_dev_module_memory(0, nullptr, 0), 1) << "who held some before is still named";
+  EXPECT_EQ(npusim_dev_module_memory(64, nullptr, 0), -ENODEV);
 }
 
 TEST_F(Memory, RefusalsHaveTheirCodesAndNameTheValue) {

@@ -59,6 +59,21 @@ NPUSIM_EXPORT int npusim_dev_mmap(int handle, uint64_t offset, size_t length, vo
  */
 NPUSIM_EXPORT int npusim_dev_poll_fd(int handle);
 
+/** Memory of one device that one module holds; modules are numbered as published readers number them. */
+typedef struct npusim_dev_module {
+  uint32_t module; /**< 3 collectives, 33 the program */
+  uint32_t reserved;
+  uint64_t bytes;
+} npusim_dev_module;
+
+/**
+ * Which modules hold memory of device @p device_id now, or held some before (0 bytes then). No device needs to be opened
+ * for it, and it waits for nobody.
+ * @param room how many lines @p modules has room for
+ * @return how many there are, more than @p room if some found none; -ENODEV (no such device)
+ */
+NPUSIM_EXPORT int npusim_dev_module_memory(uint32_t device_id, npusim_dev_module *modules, uint32_t room);
+
 #ifdef __cplusplus
 }
 #endif

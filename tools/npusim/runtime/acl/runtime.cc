@@ -172,7 +172,7 @@ aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
   if (int code = NotNull({{"devPtr", devPtr}})) return code;
   if (policy < ACL_MEM_MALLOC_HUGE_FIRST || policy > ACL_MEM_MALLOC_NORMAL_ONLY_P2P)
     return rtFail(ACL_ERROR_INVALID_PARAM, fmt::format("policy {} must be 0 to 5", static_cast<int>(policy)));
-  return rtMalloc(devPtr, size);
+  return rtMalloc(devPtr, size, RtModule::kProgram);
 }
 
 aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {

@@ -67,7 +67,7 @@ Device* Runtime::Owner(const void* address) {
   for (auto& d : devices_) {
     std::lock_guard lock(d->mutex);
     auto it = d->memory.upper_bound(a);
-    if (it != d->memory.begin() && a < std::prev(it)->first + std::prev(it)->second) return d.get();
+    if (it != d->memory.begin() && a < std::prev(it)->first + std::prev(it)->second.bytes) return d.get();
   }
   return nullptr;
 }
@@ -147,9 +147,10 @@ int Device::Close() {
     if (s) s->alive.store(false);
   for (auto& c : contexts) c->alive.store(false);
   primary = nullptr;
-  for (auto& [address, bytes] : memory) std::free(reinterpret_cast<void*>(address));
+  for (auto& [address, block] : memory) std::free(reinterpret_cast<void*>(address));
   memory.clear();
   memory_used = 0;
+  for (Held& module : held) module.bytes = 0;
   return ACL_SUCCESS;
 }
 

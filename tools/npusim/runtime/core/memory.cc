@@ -2,10 +2,12 @@
 // Memory and what moves it. Device memory is memory of this process, accounted per device.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "acl/acl_base.h"
+#include "npusim/npusim_device.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/reporting.h"
 
@@ -66,7 +68,7 @@ int CheckRange(const char* what, const void* a, const void* b, size_t bytes) {
 
 using namespace npusim;
 
-int rtMalloc(void** address, size_t bytes) {
+int rtMalloc(void** address, size_t bytes, RtModule module) {
   RtSpan span(RtApi::kDevMalloc);
   Context* c = CurrentContext();
   if (c == nullptr) return NoContext();
@@ -81,8 +83,11 @@ int rtMalloc(void** address, size_t bytes) {
   void* p = std::aligned_alloc(kAlignment, rounded);
   if (p == nullptr)
     return rtFail(ACL_ERROR_RT_MEMORY_ALLOCATION, fmt::format("the host cannot provide {} bytes", bytes));
-  d.memory[reinterpret_cast<uintptr_t>(p)] = rounded;
+  d.memory[reinterpret_cast<uintptr_t>(p)] = {rounded, module};
   d.memory_used += rounded;
+  Device::Held& held = d.held[static_cast<size_t>(module)];
+  held.bytes += rounded;
+  held.known = true;
   *address = p;
   return ACL_SUCCESS;
 }
@@ -94,7 +99,8 @@ int rtFree(void* address) {
     std::lock_guard lock(d->mutex);
     auto it = d->memory.find(reinterpret_cast<uintptr_t>(address));
     if (it == d->memory.end()) continue;
-    d->memory_used -= it->second;
+    d->memory_used -= it->second.bytes;
+    d->held[static_cast<size_t>(it->second.module)].bytes -= it->second.bytes;
     d->memory.erase(it);
     std::free(address);
     return ACL_SUCCESS;
@@ -197,4 +203,22 @@ int rtReduceAsync(void* dst, const void* src, size_t bytes, RtReduce reduce, voi
   spec.track_type = MSPROF_RTS_TASK_REDUCE_ASYNC_V2;
   spec.is_copy = false;
   return s->Put(spec);
+}
+
+int npusim_dev_module_memory(uint32_t device_id, npusim_dev_module* modules, uint32_t room) {
+  if (Host::forked()) return -EOWNERDEAD;
+  if (Host::Get().impl() == nullptr) return -EREMOTE;
+  if (device_id >= Host::Get().device_count()) return -ENODEV;
+  uint32_t found = 0;
+  // The program may see some of the driver's devices alone, and has nothing on the others.
+  for (uint32_t i = 0; i < Runtime::Get().count(); i++) {
+    const Device* d = Runtime::Get().device(static_cast<int32_t>(i));
+    if (d->id != device_id) continue;
+    for (uint32_t module = 0; module < Device::kModules; module++) {
+      if (!d->held[module].known) continue;
+      if (found < room) modules[found] = {module, 0, d->held[module].bytes};
+      found++;
+    }
+  }
+  return static_cast<int>(found);
 }

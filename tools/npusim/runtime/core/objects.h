@@ -156,8 +156,21 @@ class Device {
   std::array<std::unique_ptr<Stream>, kStreams> streams;
   SyncIds events;
   SyncIds notifies;
-  std::map<uintptr_t, size_t> memory;
+  struct Block {
+    size_t bytes;
+    RtModule module;
+  };
+  std::map<uintptr_t, Block> memory;
   size_t memory_used = 0;
+
+  // What modules hold, by their numbers, and whether they ever held any. Without the mutex: the profiler asks while
+  // somebody has it who waits for the profiler.
+  static constexpr uint32_t kModules = 64;
+  struct Held {
+    std::atomic<uint64_t> bytes{0};
+    std::atomic<bool> known{false};
+  };
+  std::array<Held, kModules> held;
 
   int Open();
   int Close();

@@ -36,6 +36,9 @@ struct RtOperator {
   std::vector<uint32_t> contexts;  // of an FFTS+ task, those that are of this operator
 };
 
+// Who holds memory of a device; the numbers are those of published readers.
+enum class RtModule : uint16_t { kCollectives = 3, kProgram = 33 };
+
 enum class RtCopyKind { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice };
 
 // Arithmetic of rtReduceAsync(); numbers are those of HcclDataType and HcclReduceOp.
@@ -104,7 +107,8 @@ RT_EXPORT int rtNotifyWait(void* notify, void* stream);
 RT_EXPORT uint64_t rtNotifyId(void* notify);
 
 /* -- memory -- */
-RT_EXPORT int rtMalloc(void** address, size_t bytes);
+/** @param module  who holds it, as the profiler is told */
+RT_EXPORT int rtMalloc(void** address, size_t bytes, npusim::RtModule module);
 RT_EXPORT int rtFree(void* address);
 RT_EXPORT int rtMallocHost(void** address, size_t bytes);
 RT_EXPORT int rtFreeHost(void* address);

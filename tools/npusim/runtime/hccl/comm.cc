@@ -52,8 +52,8 @@ bool MakeNotifies(int32_t device, size_t count, std::vector<void*>* out) {
 bool Equip(Rank* r) {
   const size_t ranks = r->group->size, further = ranks > 1 ? ranks - 2 : 0;
   void *in = nullptr, *out = nullptr;
-  if (rtMalloc(&in, Rank::kStagingBytes) != ACL_SUCCESS || rtMalloc(&out, Rank::kStagingBytes) != ACL_SUCCESS)
-    return false;
+  for (void** staging : {&in, &out})
+    if (rtMalloc(staging, Rank::kStagingBytes, RtModule::kCollectives) != ACL_SUCCESS) return false;
   r->in = static_cast<char*>(in);
   r->out = static_cast<char*>(out);
   for (auto* list : {&r->ready, &r->reduced, &r->done})
