@@ -262,8 +262,9 @@ class DynamicShapes(ClientTest):
 
 
 class Attributes(ClientTest):
-    def test_operators_tell_their_attributes_if_asked(self):
-        for types, wanted in ((OP_ATTR, True), (TASK_TIME_L2, False), (TASK_TIME_L0 | AICORE_SHAPE, False)):
+    def test_operators_tell_their_attributes_if_asked_and_from_the_second_level_on(self):
+        for types, wanted in ((OP_ATTR, True), (TASK_TIME_L2, True), (TASK_TIME_L3, True), (TASK_TIME, False),
+                              (TASK_TIME_L0 | AICORE_SHAPE, False)):
             with self.subTest(f"{types:#x}"):
                 directory = self.fresh(f"{types:#x}")
                 self.run_client("attributes", directory, f"{types:#x}")

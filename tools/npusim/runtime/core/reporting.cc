@@ -151,7 +151,8 @@ void ReportAttributes(const RtOperator& op, uint64_t launch_end) {
 }  // namespace
 
 void ReportNode(const RtOperator& op, uint64_t launch_end) {
-  if (op.attributes != 0 && GraphEngineSwitches().Any(PROF_OP_ATTR)) ReportAttributes(op, launch_end);
+  if (op.attributes != 0 && GraphEngineSwitches().Any(PROF_OP_ATTR | PROF_TASK_TIME_L2))
+    ReportAttributes(op, launch_end);
   constexpr uint16_t level = MSPROF_REPORT_NODE_LEVEL;
   MsprofCompactInfo r =
       CompactRecord(level, MSPROF_REPORT_NODE_BASIC_INFO_TYPE, launch_end, sizeof(MsprofNodeBasicInfo));
