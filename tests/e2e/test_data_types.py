@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each data type turns on what its row says and nothing else; values agree under every combination of conditions."""
+"""Values of each data type, and clocks and counters at the ends of their range; see test_everything.py, too."""
 import glob
 import itertools
 import json
@@ -8,37 +8,13 @@ import re
 import struct
 from decimal import Decimal
 
-from harness import (ACL_API, AICORE_SHAPE, AICPU, API_STATS, DRAIN_PATHS, GE_API_L0, GE_API_L1, HCCL, L2CACHE, METRICS,
+from harness import (ACL_API, AICORE_SHAPE, AICPU, API_STATS, GE_API_L0, GE_API_L1, HCCL, L2CACHE, METRICS,
                      MSPROFTX, OP_ATTR, RUNTIME_API, TASK_MEMORY, TASK_TIME, TASK_TIME_L0, TASK_TIME_L2, TASK_TIME_L3,
                      MODELS, SOURCE, TRAINING_TRACE, ClientTest, rows)
+from test_everything import ALONE
 
+FLIP = 98  # the kind of track that is no task
 NAMES = {"unaging.additional.hash_dic", "unaging.additional.type_info_dic"}
-CALLS = {"aging.api_event.data"}
-TASKS = CALLS | {"aging.compact.task_track", "aging.compact.memcpy_info"}
-OPERATORS = TASKS | {"aging.compact.node_basic_info"}
-
-# Data type -> (files of the host, beside names; files of the device; levels of calls).
-ROWS = {
-    ACL_API: (CALLS, set(), {"acl"}),
-    TASK_TIME_L0: (TASKS, {"stars_soc"}, {"node", "runtime"}),
-    TASK_TIME: (OPERATORS, {"stars_soc"}, {"node", "runtime"}),
-    TASK_TIME_L2: (OPERATORS, {"stars_soc"}, {"node", "runtime"}),
-    TASK_TIME_L3: (OPERATORS, {"stars_soc"}, {"node", "runtime"}),
-    OP_ATTR: (OPERATORS, {"stars_soc"}, {"node", "runtime"}),
-    METRICS: (set(), {"stars_soc", "ffts_profile"}, set()),
-    AICPU: (set(), {"aicpu"}, set()),
-    L2CACHE: (set(), {"socpmu"}, set()),
-    HCCL: (set(), set(), set()),            # nothing is communicated
-    TRAINING_TRACE: (set(), set(), set()),  # no step is marked
-    MSPROFTX: (set(), set(), set()),        # nothing is marked
-    RUNTIME_API: (CALLS, set(), {"runtime"}),
-    GE_API_L0: (set(), set(), set()),
-    GE_API_L1: (set(), set(), set()),
-    TASK_MEMORY: (set(), set(), set()),     # single operators have no memory of a model
-    AICORE_SHAPE: (set(), set(), set()),    # has no effect alone
-    API_STATS: (CALLS, set(), {"acl"}),
-    TASK_TIME_L0 | AICORE_SHAPE: (OPERATORS, {"stars_soc"}, {"node", "runtime"}),
-}
 
 
 def kept(path):
@@ -47,34 +23,12 @@ def kept(path):
             if not name.endswith(".done")}
 
 
-class DataTypes(ClientTest):
-    serial = True
-
-    def test_each_data_type_turns_on_its_files_and_no_others(self):
-        for types, (host, device, levels) in ROWS.items():
-            with self.subTest(f"{types:#x}"):
-                model, profile = self.workload(self.fresh(f"{types:#x}"), "tasks=20", "single=1", "units=1",
-                                               f"types={types:#x}")
-                counts = self.assert_readable(profile)
-                self.assertEqual(0, profile.lost())
-                self.assertEqual(host, kept(os.path.join(profile.path, "host")) - NAMES)
-                self.assertEqual(device, kept(os.path.join(profile.path, "device_0")))
-                raw = counts["devices"]["0"]
-                self.assertEqual(model[0]["submitted"] if "stars_soc" in device else 0, raw.get("starts", 0))
-                self.assertEqual(model[0]["kernels"] if types & METRICS else 0, raw.get("context_pmu", 0))
-                self.assertEqual(model[0]["aicpu"] if types & AICPU else 0, raw.get("aicpu_nodes", 0))
-                self.assertEqual(model[0]["kernels"] if types & L2CACHE else 0, raw.get("socpmu.data", 0))
-                self.assertEqual(levels, {r["Level"] for r in rows(profile.export()["output"], "api_statistic")})
-
-
 class Page(ClientTest):
     """docs/data-types.md tells the truth."""
 
     serial = True
     timeout = 400
 
-    # Other work than this: see the tests that the page names.
-    ELSEWHERE = {"HCCL_TRACE": {"hccl_op_info", "hccl_info"}, "MSPROFTX": {"msproftx", "ts_track"}}
     BITS = {"ACL_API": ACL_API, "TASK_TIME_L0": TASK_TIME_L0, "TASK_TIME": TASK_TIME, "TASK_TIME_L2": TASK_TIME_L2,
             "TASK_TIME_L3": TASK_TIME_L3, "OP_ATTR": OP_ATTR, "AICORE_METRICS": METRICS, "AICPU": AICPU, "L2CACHE": L2CACHE,
             "HCCL_TRACE": HCCL, "TRAINING_TRACE": TRAINING_TRACE, "MSPROFTX": MSPROFTX, "RUNTIME_API": RUNTIME_API,
@@ -113,18 +67,7 @@ class Page(ClientTest):
         self.assertEqual(set(self.BITS), set(told))
         for name, types in self.BITS.items():
             with self.subTest(name):
-                if name in self.ELSEWHERE:
-                    self.assertEqual(self.ELSEWHERE[name], told[name])
-                    continue
-                found = set()
-                for i, work in enumerate((*("model=" + os.path.join(MODELS, m) for m in ("bert_base_s128.json", "gpt2_decode.json")),
-                                          "kind=mix")):
-                    directory = self.fresh(f"{name}{i}")
-                    self.workload(directory, "tasks=2", "units=1", f"types={types:#x}", work)
-                    found |= self.names(directory)
-                directory = self.fresh(name + "attributes")
-                self.run_client("attributes", directory, f"{types:#x}")
-                self.assertEqual(told[name], found | self.names(directory))
+                self.assertEqual(told[name], {kind.split()[0] for kind in ALONE[types]})
 
     def test_the_page_names_the_files_of_each_setting(self):
         told = self.table("Settings")
@@ -202,6 +145,24 @@ class CounterGroups(ClientTest):
                 self.assertEqual(expected, [counts[kind + "_sampled_cycles"],
                                             *(counts.get(f"{kind}_sampled_{i}", 0) for i in range(8))])
 
+    def test_sampled_counters_that_pass_their_width(self):
+        # At ten billion cycles a second counters of 32 bits go round within the run. Told task by task they are wider.
+        work = ("tasks=2", "blocks=1", "cycles=10000000000", f"types={METRICS:#x}")
+        env = {"NPUSIM_AIC": 1, "NPUSIM_AIC_MHZ": 10000}
+        by_task = self.workload(self.fresh("narrow.tasks"), *work, NPUSIM_TIME_SCALE=0.000001, **env)[1]
+        expected = self.sums_of_tasks(by_task, "aic")
+        self.assertGreater(max(expected[1:]), 2**33)
+        model, by_time = self.workload(self.fresh("narrow"), *work, NPUPROF_CORE_SAMPLE_HZ=100, **env)
+        counts = self.assert_readable(by_time)["devices"]["0"]
+        self.assertEqual(expected, [counts["aic_sampled_cycles"], *(counts.get(f"aic_sampled_{i}", 0) for i in range(8))])
+        # Hurried, 48 bits of cycles go round twice in a third of a second.
+        model, by_time = self.workload(self.fresh("wide"), "tasks=1", "blocks=60000", "cycles=10000000000",
+                                       f"types={METRICS:#x}", NPUSIM_AIC=1, NPUSIM_TIME_SCALE=0.000001,
+                                       NPUPROF_CORE_SAMPLE_HZ=100)
+        counts = self.assert_readable(by_time)["devices"]["0"]
+        self.assertGreater(model[0]["aic_cycles"], 2**49)
+        self.assertEqual(model[0]["aic_cycles"], counts["aic_sampled_cycles"])
+
     def test_samples_are_taken_while_tasks_are_told_and_the_export_says_what_it_leaves_out(self):
         model, profile = self.workload(self.fresh("both"), "tasks=50", "cycles=1800000", f"types={METRICS | TASK_TIME:#x}",
                                        NPUPROF_CORE_SAMPLE_HZ=50)
@@ -224,20 +185,55 @@ class CounterGroups(ClientTest):
                 self.assertEqual((5, 5 if counted else 0), (counts["starts"], counts.get("context_pmu", 0)))
 
 
+class Calls(ClientTest):
+    WORK = ("tasks=30", "single=1", "sync=7", "streams=2", "copies=3", "units=1")
+
+    # What the runtime does for a call of the program, beside tasks; a copy that is waited for waits for its stream.
+    RUNTIME = {"SetDevice": ("aclrtSetDevice",), "DeviceReset": ("aclrtResetDevice",),
+               "DeviceSynchronize": ("aclrtSynchronizeDevice",), "DevMalloc": ("aclrtMalloc",), "DevFree": ("aclrtFree",),
+               "MemCopyAsync": ("aclrtMemcpyAsync",), "MemCopySync": ("aclrtMemcpy",),
+               "StreamSynchronize": ("aclrtSynchronizeStream", "aclrtMemcpy"),
+               "KernelLaunchWithHandle": ("npusimLaunch", "npusimMedia", "npusimNetwork"),
+               "CpuKernelLaunchExWithArgs": ("npusimLaunch of AI CPUs",)}
+
+    def told(self, name, types):
+        """(calls by level and name as exported, calls as the client counted them)"""
+        directory = self.fresh(name)
+        done = self.run_client("workload", directory, *self.WORK, f"types={types:#x}")
+        profile = self.profile_in(directory)
+        self.assert_readable(profile)
+        table = rows(profile.export()["output"], "api_statistic")
+        return ({level: {r["API Name"]: int(r["Count"]) for r in table if r["Level"] == level}
+                 for level in {r["Level"] for r in table}}, json.loads(done.stdout)["calls"])
+
+    def test_each_call_of_the_program_is_counted_once(self):
+        for types in (ACL_API, API_STATS):
+            with self.subTest(f"{types:#x}"):
+                told, made = self.told(f"{types:#x}", types)
+                self.assertEqual({"acl": {name: n for name, n in made.items() if name.startswith("acl")}}, told)
+                self.assertEqual((3, 5), (told["acl"]["aclrtMemcpy"], told["acl"]["aclrtMemcpyAsync"]))
+
+    def test_each_call_of_the_runtime_is_counted_once(self):
+        told, made = self.told("runtime", RUNTIME_API)
+        self.assertEqual({"runtime": {name: sum(made[call] for call in calls) for name, calls in self.RUNTIME.items()}}, told)
+
+
 class Copies(ClientTest):
     def test_each_copy_has_its_row_and_with_task_times_size_and_bandwidth(self):
-        _, profile = self.workload(self.fresh("copies"), "tasks=0", "units=1", f"types={ACL_API | TASK_TIME:#x}")
+        _, profile = self.workload(self.fresh("copies"), "tasks=0", "copies=1", f"types={ACL_API | TASK_TIME:#x}")
         output = profile.export()["output"]
         calls = {r["API Name"]: int(r["Count"]) for r in rows(output, "api_statistic") if r["Level"] == "acl"}
-        self.assertEqual(2, calls["aclrtMemcpyAsync"])
+        self.assertEqual((1, 1), (calls["aclrtMemcpy"], calls["aclrtMemcpyAsync"]))
         with open(glob.glob(os.path.join(output, "msprof_*.json"))[0], encoding="utf-8") as f:
             copies = [e for e in json.load(f) if e.get("name") == "MEMCPY_ASYNC" and e["ph"] == "X"]
         self.assertEqual([8 << 20, 4 << 20], [e["args"]["size(B)"] for e in copies])
         self.assertEqual(["host to device", "device to host"], [e["args"]["operation"] for e in copies])
+        # One row each of what the program called, too.
+        self.assertEqual(2, sum(r["kernel_type"] == "MEMCPY_ASYNC" for r in rows(output, "task_time")))
         for copy in copies:
             self.assertAlmostEqual(copy["args"]["size(B)"] / (float(copy["dur"]) * 1000), copy["args"]["bandwidth(GB/s)"],
                                    delta=0.001 * copy["args"]["bandwidth(GB/s)"])
-        alone = self.workload(self.fresh("alone"), "tasks=0", "units=1", f"types={ACL_API:#x}")[1]
+        alone = self.workload(self.fresh("alone"), "tasks=0", "copies=1", f"types={ACL_API:#x}")[1]
         self.assertNotIn("memcpy_info", self.assert_readable(alone)["host"])
 
 
@@ -284,99 +280,17 @@ class Attributes(ClientTest):
                                   ("aclnnMatmul_MatMulCommon_MatMulV2", 0, "cubeMathType:1")] * 3, told)
 
 
-def pairwise(*lists):
-    """Few combinations in which each value of a list meets each value of every other list."""
-    wanted = {(i, a, j, b) for (i, one), (j, other) in itertools.combinations(enumerate(lists), 2)
-              for a in range(len(one)) for b in range(len(other))}
-    chosen = []
-    while wanted:
-        best = max(itertools.product(*(range(len(one)) for one in lists)),
-                   key=lambda c: sum((i, c[i], j, c[j]) in wanted for i, j in itertools.combinations(range(len(c)), 2)))
-        wanted -= {(i, best[i], j, best[j]) for i, j in itertools.combinations(range(len(best)), 2)}
-        chosen.append([one[k] for one, k in zip(lists, best)])
-    return chosen
-
-
-class Combinations(ClientTest):
-    serial = True
-    timeout = 400
-
-    DEVICES = (1, 2, 4)
-    TYPES = (TASK_TIME | ACL_API, TASK_TIME_L0 | L2CACHE | AICPU, TASK_TIME | METRICS | RUNTIME_API,
-             TASK_TIME_L3 | METRICS | L2CACHE | AICPU | HCCL | MSPROFTX | OP_ATTR | TASK_MEMORY)
-    SETTINGS = ((), ("3:100", "4:write"), ("5:100", "6:50", "7:100"), ("1:200MB", "8:cpu,mem,disk,network", "9:cpu,mem",
-                                                                     "10:50", "12:cores,host"))
-
-    def test_each_pair_of_them_happens(self):
-        lists = (self.DEVICES, self.TYPES, self.SETTINGS, DRAIN_PATHS)
-        chosen = pairwise(*lists)
-        for (i, one), (j, other) in itertools.combinations(enumerate(lists), 2):
-            self.assertEqual(set(itertools.product(one, other)), {(c[i], c[j]) for c in chosen})
-        self.assertLess(len(chosen), 24)
-
-    def test_devices_types_settings_and_drain_paths(self):
-        for n, (devices, types, settings, path) in enumerate(pairwise(self.DEVICES, self.TYPES, self.SETTINGS, DRAIN_PATHS)):
-            with self.subTest(devices=devices, types=f"{types:#x}", settings=settings, path=path):
-                model, profile = self.workload(self.fresh(str(n)), "tasks=60", "streams=2", "units=1", f"devices={devices}",
-                                               f"types={types:#x}", *(f"set={s}" for s in settings),
-                                               NPUSIM_DEVICES=4, NPUPROF_CONTAINER="no", **self.drain(path))
-                counts = self.assert_readable(profile)
-                self.assert_ring_sums(profile)
-                self.assertEqual(0, profile.lost())
-                self.assertTrue(profile.manifest["complete"])
-                for device in model:
-                    self.assert_values(device, counts["devices"][str(device["id"])], types, settings)
-                self.assert_exported(profile, model, types)
-
-    def assert_exported(self, profile, model, types):
-        """The tables agree with the model's totals to the last record, and with the records of the device to a tick."""
-        output = profile.export()["output"]
-        shown, operators = rows(output, "task_time"), rows(output, "op_summary")
-        self.assertEqual(sum(d["submitted"] for d in model), len(shown))
-        for device in model:
-            mine = [r for r in shown if r["Device_id"] == str(device["id"])]
-            spans = self.spans(profile, device["id"])
-            self.assertEqual(device["submitted"], len(spans))
-            times = sorted((Decimal(r["task_start(us)"]), Decimal(r["task_stop(us)"])) for r in mine)
-            for (start, stop), (begin, end) in zip(times, spans):
-                self.assertLessEqual(abs((stop - start) * 50 - (end - begin)), 1)
-                self.assertLessEqual(abs((start - times[0][0]) * 50 - (begin - spans[0][0])), 1)
-            if not types & METRICS:
-                continue
-            counted = [r for r in operators if r["Device_id"] == str(device["id"])]
-            for core in ("aic", "aiv"):
-                self.assertEqual(device[core + "_cycles"],
-                                 sum(int(Decimal(r[core + "_total_cycles"])) for r in counted
-                                     if r.get(core + "_total_cycles", "N/A") != "N/A"))
-
-    def spans(self, profile, device):
-        """Begin and end of each task of the device in ticks, read by the published layout."""
-        begun, found = {}, []
-        paths = glob.glob(os.path.join(profile.path, f"device_{device}/data/stars_soc.data.{device}.slice_*[0-9]"))
-        for path in sorted(paths, key=lambda p: int(p.rsplit("_", 1)[1])):
-            with open(path, "rb") as f:
-                for head, stream, task, clock in struct.iter_unpack("<H2xHHQ48x", f.read()):
-                    if head & 63 == 0:
-                        begun[stream, task] = clock
-                    elif head & 63 == 1:
-                        found.append((begun.pop((stream, task)), clock))
-        self.assertEqual({}, begun)
-        return sorted(found)
-
-    def assert_values(self, model, raw, types, settings):
-        totals = raw["totals"]
-        self.assertEqual(model["submitted"], raw["starts"])
-        self.assertEqual(model["submitted"], raw["ends"])
-        self.assertEqual(model["kernels"] if types & METRICS else 0, raw.get("context_pmu", 0))
-        self.assertEqual(model["aicpu"] if types & AICPU else 0, raw.get("aicpu_nodes", 0))
-        self.assertEqual(model["l2_hits"] if types & L2CACHE else 0,
-                         totals.get("l2_0x90", 0) + totals.get("l2_0x91", 0))
-        self.assertEqual(model["nic_sent"] if "5:100" in settings else 0, totals.get("nic.data.sent", 0))
-        self.assertEqual(model["pcie_received"] if "6:50" in settings else 0,
-                         totals.get("pcie_transfer.received", 0))
-        self.assertEqual(model["media_frames"] if "7:100" in settings else 0, totals.get("media_frames", 0))
-        self.assertEqual(model["bytes_written"] // 128 if "3:100" in settings else 0,
-                         totals.get("hbm_written", 0) // 128)
+def disorder(launched, ran):
+    """What of tasks (id, begin, end) of one stream contradicts the order in which they were put there."""
+    if launched != [task for task, _, _ in ran]:
+        yield f"launched {launched}, ran {[task for task, _, _ in ran]}"
+    end = 0
+    for task, begin, stop in ran:
+        if begin < end:
+            yield f"task {task} begins at {begin}, the one before ends at {end}"
+        if stop < begin:
+            yield f"task {task} runs from {begin} to {stop}"
+        end = stop
 
 
 class Clocks(ClientTest):
@@ -390,9 +304,10 @@ class Clocks(ClientTest):
         model, profile = self.workload(self.fresh(name), f"tasks={tasks}", "single=1", f"cycles={cycles}", **env)
         exported = self.assert_whole(model, profile)
         table = rows(exported["output"], "op_summary")
-        starts = [Decimal(r["Task Start Time(us)"]) for r in table]
-        self.assertEqual(tasks, len(starts))
-        self.assertEqual(sorted(starts), starts)
+        launched, ran = self.launched(profile), self.ran(profile)
+        self.assertEqual(tasks, len(launched))
+        self.assertEqual([], list(disorder(launched, ran)))
+        self.assertEqual(launched, [int(r["Task ID"]) for r in table])
         # Times of the host lie on a line through two readings of both clocks; each reading tells how exact it is.
         first, *_, last = profile.manifest["devices"][0]["clock"]
         slant = (first["width_ns"] + last["width_ns"]) / (last["host_ns"] - first["host_ns"])
@@ -410,6 +325,39 @@ class Clocks(ClientTest):
         early = [(i, launched - ends["f"][i]) for i, launched in ends["s"].items() if launched > ends["f"][i]]
         self.assertEqual([], early, "tasks that began before their launch")
         return profile
+
+    def records(self, profile, part, kind, layout):
+        paths = glob.glob(os.path.join(profile.path, part, "data", kind + ".slice_*[0-9]"))
+        for path in sorted(paths, key=lambda p: int(p.rsplit("_", 1)[1])):
+            with open(path, "rb") as f:
+                yield from struct.iter_unpack(layout, f.read())
+
+    def launched(self, profile):
+        """Ids of the tasks of the only stream, in the order in which the host put them there."""
+        tracks = [(time, task) for time, task, kind in
+                  self.records(profile, "host", "aging.compact.task_track", "<16xQ4xH2xQ24x") if kind != FLIP]
+        return [task for _, task in sorted(tracks)]
+
+    def ran(self, profile):
+        """(task, begin, end) in the order in which the device told of the begins, in its own ticks."""
+        told, begun = [], {}
+        for head, task, clock in self.records(profile, "device_0", "stars_soc.data.0", "<H4xHQ48x"):
+            if head & 63 == 0:
+                begun[task] = len(told)
+                told.append((task, clock, None))
+            else:
+                at = begun.pop(task)
+                told[at] = (*told[at][:2], clock)
+        self.assertEqual({}, begun)
+        return told
+
+    def test_tasks_out_of_order_are_noticed(self):
+        whole = [(1, 100, 200), (2, 200, 300), (3, 310, 400)]
+        self.assertEqual([], list(disorder([1, 2, 3], whole)))
+        for launched, ran in (([1, 3, 2], whole), ([1, 2], whole), ([1, 2, 3], [*whole[:2], (3, 299, 400)]),
+                              ([1, 2, 3], [(1, 100, 200), (2, 90, 95), (3, 310, 400)]),
+                              ([1, 2, 3], [*whole[:2], (3, 310, 309)])):
+            self.assertNotEqual([], list(disorder(launched, ran)), (launched, ran))
 
     TICKS_BEFORE = 30_000_000  # 600 ms of the device, which powers on some time before the session
 
