@@ -218,6 +218,21 @@ class Calls(ClientTest):
         self.assertEqual({"runtime": {name: sum(made[call] for call in calls) for name, calls in self.RUNTIME.items()}}, told)
 
 
+class Levels(ClientTest):
+    def test_the_lowest_level_of_task_times_costs_the_least(self):
+        """Bytes on disk and records of the host for each task of a network, level by level."""
+        cost = {}
+        for types in (TASK_TIME_L0, TASK_TIME):
+            model, profile = self.workload(self.fresh(f"{types:#x}"), "tasks=5", f"types={types:#x}",
+                                           "model=" + os.path.join(MODELS, "resnet50_b1.json"))
+            self.assertEqual(0, profile.lost())
+            files = [f for f in profile.manifest["files"] if f["path"].startswith("host/") and "_dic" not in f["path"]]
+            cost[types] = [sum(f[what] for f in files) / model[0]["submitted"] for what in ("bytes", "records")]
+        # A launch, a call of the runtime and a track with the lowest, and a description and tensors of each operator above.
+        self.assertLess(cost[TASK_TIME_L0][0], cost[TASK_TIME][0] / 2)
+        self.assertLess(cost[TASK_TIME_L0][1], cost[TASK_TIME][1] - 1.5)
+
+
 class Copies(ClientTest):
     def test_each_copy_has_its_row_and_with_task_times_size_and_bandwidth(self):
         _, profile = self.workload(self.fresh("copies"), "tasks=0", "copies=1", f"types={ACL_API | TASK_TIME:#x}")
