@@ -12,6 +12,7 @@ from harness import (ACL_API, AICORE_SHAPE, AICPU, API_STATS, GE_API_L0, GE_API_
                      MSPROFTX, OP_ATTR, RUNTIME_API, TASK_MEMORY, TASK_TIME, TASK_TIME_L0, TASK_TIME_L2, TASK_TIME_L3,
                      MODELS, SOURCE, TRAINING_TRACE, ClientTest, rows)
 from test_everything import ALONE
+from validator import layout
 
 FLIP = 98  # the kind of track that is no task
 NAMES = {"unaging.additional.hash_dic", "unaging.additional.type_info_dic"}
@@ -68,6 +69,18 @@ class Page(ClientTest):
         for name, types in self.BITS.items():
             with self.subTest(name):
                 self.assertEqual(told[name], {kind.split()[0] for kind in ALONE[types]})
+
+    def test_what_is_called_parsed_is_known_to_the_validator(self):
+        known = {"api_event"} | set(layout.KIND_LEVELS) | {
+            name.removesuffix(".data") for name in (*layout.DEVICE_RECORDS, *layout.DEVICE_TEXT, *layout.HOST_TEXT)}
+        with open(os.path.join(SOURCE, "docs", "data-types.md"), encoding="utf-8") as f:
+            lines = [re.split(r" *\| *", line.strip("|")) for line in f if re.match(r"\| *(`|\|)", line)]
+        self.assertGreater(len(lines), 25)
+        for _, _, files, parsed, *_ in lines:
+            named = {name for name in re.findall(r"`(\w+)`", files) if name.islower()}
+            with self.subTest(files):
+                self.assertEqual("yes" if files.strip() else "", parsed.strip())
+                self.assertLessEqual(named, known)
 
     def test_the_page_names_the_files_of_each_setting(self):
         told = self.table("Settings")
