@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains on two simulated devices under the profiler, in the published order of calls.
 //
-// usage: demo DIR MODEL IMAGE_DIR TOTALS_FILE
+// usage: demo DIR MODEL IMAGE_DIR TOTALS_FILE [STEPS]
 // PROF_* goes into DIR; TOTALS_FILE receives what the model of each device counted inside the window.
 #include <algorithm>
 #include <barrier>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -167,11 +168,12 @@ void Run(char** argv, Demo* demo) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: demo DIR MODEL IMAGE_DIR TOTALS_FILE\n");
+  Demo demo;
+  if (argc == 6) demo.shared.steps = std::atoi(argv[5]);
+  if (argc < 5 || argc > 6 || demo.shared.steps < 1) {
+    std::fprintf(stderr, "usage: demo DIR MODEL IMAGE_DIR TOTALS_FILE [STEPS]\n");
     return 2;
   }
-  Demo demo;
   try {
     Run(argv, &demo);
   } catch (const std::exception& e) {

@@ -11,12 +11,14 @@ from build import run
 from kernels import Unavailable
 
 # What the suites use, and what the tree's libraries and programs are built with.
-PACKAGES = ["bash", "coreutils", "grep", "kmod", "python3", "busybox-static", "libstdc++6",
-            "libc6-dev", "libcli11-dev", "libfmt-dev", "libgtest-dev", "liburing-dev", "nlohmann-json3-dev"]
+PACKAGES = ["base-passwd", "bash", "coreutils", "grep", "kmod", "mount", "python3", "busybox-static", "libstdc++6",
+            "linux-perf", "udev", "systemd-standalone-sysusers",
+            "libc6-dev", "libcli11-dev", "libfmt-dev", "libgtest-dev", "libjpeg62-turbo-dev", "liburing-dev",
+            "nlohmann-json3-dev"]
 
 # The least that the suites need.
-TARGETS = ["npuprof", "aclprof", "npuprof_conformance", "npuprof_selftest", "plain"]
-LEFT_OUT = ["NPUPROF_PYTHON_PACKAGE", "NPUPROF_DEMO", "NPUPROF_BENCHMARKS"]
+TARGETS = ["npuprof", "aclprof", "npuprof_conformance", "npuprof_selftest", "npusim_port_guest", "plain", "demo"]
+LEFT_OUT = ["NPUPROF_PYTHON_PACKAGE", "NPUPROF_BENCHMARKS"]
 
 
 def system(directory, tree):
@@ -29,6 +31,8 @@ def system(directory, tree):
         os.makedirs(root)
         try:
             Apt(directory, ("arm64",)).unpack_system(PACKAGES, root)
+            for name in ("passwd", "group"):   # as when base-passwd is installed
+                shutil.copy(f"{root}/usr/share/base-passwd/{name}.master", f"{root}/etc/{name}")
         except (AptError, OSError, subprocess.CalledProcessError) as error:
             shutil.rmtree(root, ignore_errors=True)
             raise Unavailable(f"an arm64 system cannot be fetched: {error}") from error
@@ -38,8 +42,8 @@ def system(directory, tree):
     return root
 
 
-def programs(directory, tree, root):
-    """Cross-builds what the suites run; returns the build tree."""
+def programs(directory, tree, root, build):
+    """Cross-builds what the suites run; returns the build tree. `build`: this machine's, which made the pictures."""
     if shutil.which("aarch64-linux-gnu-g++") is None:
         raise Unavailable("the arm64 compiler (g++-aarch64-linux-gnu) is not installed")
     out = os.path.join(directory, "arm64-build")
@@ -47,4 +51,7 @@ def programs(directory, tree, root):
                                   "--toolchain", os.path.join(tree, "cmake", "aarch64.cmake"),
                                   *(f"-D{name}=OFF" for name in LEFT_OUT)], out + "-configure.log")
     run("building for arm64", ["cmake", "--build", out, "--target", *TARGETS], out + ".log")
+    scenes = "tests/clients/scenes"
+    if os.path.isdir(os.path.join(build, scenes)):
+        shutil.copytree(os.path.join(build, scenes), os.path.join(out, scenes), dirs_exist_ok=True)
     return out

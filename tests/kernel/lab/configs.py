@@ -1,18 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machines the lab boots.
 
-`boots`: groups of suites; each group is one boot. `limit`: seconds for one boot, many times what it takes on two
-quiet cores. `patience`: factor on the time a suite may take by the guest's own clock, and on bounds of time in
-selftests. `effort`: percentage of the usual rounds of what is done very often. `options`: of the module's makefile.
-`modules`: of the kernel's, loaded at boot. `side_by_side`: boots at a time. `table`: the conformance suite also runs on the host's simulated device, and
-build/lab/conformance.txt shows both.
+`boots`: groups of suites; each group is one boot, on a machine of its own where it is an On(). `side_by_side`: boots at a
+time, but for those that are `alone`. `offline`: without the host's files (offline.py). `limit`: seconds for one boot, many times what it takes on two quiet cores. `patience`: factor on the time a suite may
+take by the guest's own clock, and on bounds of time in selftests. `effort`: percentage of the usual rounds of what is done
+very often; `efforts`: that of single suites. `stretch`: how many times as slowly things happen in simulated time. `options`:
+of the module's makefile. `modules`: of the kernel's, loaded at boot. `table`: the conformance suite also runs on the host's
+simulated device, and build/lab/conformance.txt shows both.
 
 Timer ticks slip under thread=multi, so rates and losses are asserted only under icount, where time counts instructions;
 there one CPU is all that works, and time races ahead while the guest is idle.
 """
 
+
+class On(list):
+    """A group of suites whose boot differs from the others of its configuration in `machine`."""
+
+    def __init__(self, suites, **machine):
+        super().__init__(suites)
+        self.machine = machine
+
+    @classmethod
+    def some(cls, group, wanted):
+        """Those suites of a group that wanted() wants, on the group's machine."""
+        return cls([name for name in group if wanted(name)], **getattr(group, "machine", {}))
+
+
 MULTI = ["-accel", "tcg,thread=multi", "-smp", "2"]
+SINGLE = ["-accel", "tcg,thread=multi", "-smp", "1"]
 ICOUNT = ["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-smp", "1"]
+
+QUICK_ACPI = ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
+
+# An NPU below a root port, and what makes errors of the bus up.
+AER = {"devices": 1, "modules": ["aer_inject"],
+       "qemu": ["-device", "pcie-root-port,id=port1,chassis=1,slot=1,hotplug=off,x-speed=2_5",
+                "-device", "refnpu,index=1,id=npu1,bus=port1"]}
 
 # What needs no particular machine. Each group is a boot of its own.
 FULL = [
@@ -31,8 +54,7 @@ CONFIGS = {
         "about": "the NPU itself, one of them in a hot-plug slot, without the module",
         "kernel": "debian", "accel": MULTI, "limit": 900, "devices": 1,
         # The slot tells the kernel itself, as real ones do; otherwise ACPI would, and of agreed removals only.
-        "qemu": ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
-                 "-device", "pcie-root-port,id=slot1,chassis=1,slot=1", "-device", "refnpu,index=1,id=npu1,bus=slot1"],
+        "qemu": [*QUICK_ACPI, "-device", "pcie-root-port,id=slot1,chassis=1,slot=1", "-device", "refnpu,index=1,id=npu1,bus=slot1"],
         "boots": [["port", "device"]],
     },
     "cpus": {
@@ -49,9 +71,7 @@ CONFIGS = {
     },
     "aer": {
         "about": "an NPU below a root port, errors on the bus",
-        "kernel": "debian", "accel": MULTI, "limit": 900, "devices": 1, "modules": ["aer_inject"],
-        "qemu": ["-device", "pcie-root-port,id=port1,chassis=1,slot=1,hotplug=off,x-speed=2_5",
-                 "-device", "refnpu,index=1,id=npu1,bus=port1"],
+        "kernel": "debian", "accel": MULTI, "limit": 900, **AER,
         "boots": [["aer"]],
     },
     "icount": {
@@ -79,21 +99,28 @@ CONFIGS = {
     },
     "arm64": {
         "about": "Debian's arm64 kernel and libraries, programs and module cross-built",
-        "kernel": "arm64", "accel": MULTI, "limit": 900, "effort": 25,
-        "boots": [["load", "conformance", "rules", "gates", "record"], ["load", "life", "storms", "random"],
-                  ["load", "removal", "power", "observe"]],
+        "kernel": "arm64", "accel": MULTI, "limit": 900, "effort": 25, "append": ["iomem=relaxed"], "side_by_side": 2,
+        "boots": [["load", "kunit", "conformance", "rules", "gates", "record", "udev"],
+                  ["load", "life", "storms", "random", "faults", "removal", "power"],
+                  On(["load", "observe", "demo", "aer", "perf"], **AER),
+                  ["suspend"],
+                  On(["load", "rates"], accel=ICOUNT, patience=20)],
     },
     "debug": {
         "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",
         "kernel": "debug", "accel": MULTI, "limit": 2400, "memory": 640, "patience": 8, "effort": 5,
         "options": ["NPUPROF_KUNIT=y"], "unlocked_console": True,
-        # Few boots, two at a time: this kernel takes a minute to boot, looks for leaks at the end of each, and seldom has work
-        # for both of its CPUs.
-        "side_by_side": 2,
-        "boots": [["load", "kunit", "conformance", "rules", "observe"],
-                  # Late: faults switch the DMA-API's debugging off, perf leaves no module.
-                  ["load", "gates", "life", "storms", "random", "removal", "power", "faults", "perf"],
-                  ["suspend"]],
+        # A second CPU of this kernel is no help: its ticks, a thousand a second, take most of one here, and all CPUs spin for
+        # locks that another holds. So one CPU and two boots side by side, but for what races; that has the machine alone.
+        # Late: faults switch the DMA-API's debugging off, perf leaves no module. Without hot-plug of the bridges ACPI has fewer
+        # tables, and this kernel boots seconds sooner.
+        "qemu": QUICK_ACPI, "side_by_side": 2, "efforts": {"storms": 2},
+        "boots": [On(["load", "life", "storms", "random", "removal", "hotplug"], alone=True),
+                  On(["load", "kunit", "conformance", "rules", "observe", "udev", "demo", "record", "aer", "perf"],
+                     **{**AER, "qemu": QUICK_ACPI + AER["qemu"]}, accel=SINGLE),
+                  On(["gates", "power", "suspend", "faults"], accel=SINGLE, offline=True),
+                  # What leaks there leaks elsewhere, too.
+                  On(["load", "rates"], accel=ICOUNT, patience=20, stretch=8, append=["kmemleak=off"])],
     },
 }
 

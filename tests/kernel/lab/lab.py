@@ -29,7 +29,7 @@ import table
 import udev
 import verdict
 from apt import Lock
-from configs import BUILDS, CONFIGS, DEFAULT
+from configs import BUILDS, CONFIGS, DEFAULT, On
 from results import FAILED, PASSED, SKIPPED, Test, of_suite
 from suites import SUITES
 
@@ -42,7 +42,7 @@ def choose(boots, wanted):
     named = [name for group in boots for name in group if name in wanted.split(",")]
     if not named:
         return None
-    chosen = [[name for name in group if name == "load" or name in named] for group in boots]
+    chosen = [On.some(group, lambda name: name == "load" or name in named) for group in boots]
     return [group for group in chosen if group not in ([], ["load"])] or [["load"]]
 
 
@@ -51,7 +51,7 @@ def choose_tests(boots, wanted, names_of):
     `names_of(suite)`: the names of a suite's tests, none if it cannot run some of them alone."""
     tests = {name: [test for test in names_of(name) if any(part in test for part in wanted.split(","))]
              for name in dict.fromkeys(name for group in boots for name in group)}
-    chosen = [[name for name in group if name == "load" or tests[name]] for group in boots]
+    chosen = [On.some(group, lambda name: name == "load" or tests[name]) for group in boots]
     return [group for group in chosen if group not in ([], ["load"])], tests
 
 
@@ -60,7 +60,9 @@ def plan(config, group, places, tests=None):
     lines = []
     for name in group:
         suite = SUITES[name]
-        settings = {"EFFORT": config.get("effort", 100), "PATIENCE": config.get("patience", 1), "MODULE": places["module"]}
+        effort = config.get("efforts", {}).get(name, config.get("effort", 100))
+        settings = {"EFFORT": effort, "PATIENCE": config.get("patience", 1),
+                    "STRETCH": config.get("stretch", 1), "MODULE": places["module"]}
         exports = " ".join(f"NPUPROF_LAB_{name}={value}" for name, value in settings.items())
         command = f"export {exports}; {suite.command.format(**places)}"
         if tests and tests[name]:
@@ -104,11 +106,11 @@ def judge(name, group, outcome, directory):
 
 
 def all_boots(at_a_time, run, boots):
-    """Tests of all boots; run(number, boot) returns those of one."""
+    """Tests of all (number, boot); run() returns those of one."""
     tests = []
     pool = futures.ThreadPoolExecutor(at_a_time)
     try:
-        running = [pool.submit(run, number, group) for number, group in enumerate(boots)]
+        running = [pool.submit(run, number, group) for number, group in boots]
         for one in running:
             # Python hears of a signal that comes right before it waits only when it has waited.
             while not futures.wait([one], 0.5).done:
@@ -129,7 +131,7 @@ def run_boots(name, config, kernel, work, places, args):
     places = dict(places, module=build.module(TREE, work, kernel, config.get("options", ())))
     if kernel.arch == "aarch64":
         root = arm64.system(work, TREE)
-        places["build"] = arm64.programs(work, TREE, root)
+        places["build"] = arm64.programs(work, TREE, root, args.build)
         config = dict(config, root=root, busybox=f"{root}/bin/busybox")
     tests = []
     if not kernel.warns():
@@ -137,22 +139,27 @@ def run_boots(name, config, kernel, work, places, args):
                           "this kernel has no CONFIG_BUG, so its own WARN_ON() is silent; the module's own speak, and what "
                           "the kernel counts is looked at (tests/kernel/build-debug-kernel.sh builds one that warns)"))
     if any("udev" in group for group in boots):
-        places["udev"] = udev.place(work)
+        places["udev"] = "/" if kernel.arch == "aarch64" else udev.place(work)
 
     def run(number, group):
+        machine = {**config, **getattr(group, "machine", {})}
         directory = os.path.join(work, name, f"boot{number}")
         shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(os.path.join(directory, "results"))
-        text = plan(config, group, places, chosen)
+        apart = machine.get("offline") or any(SUITES[suite].offline for suite in group)
+        text = plan(machine, group, {**places, "module": offline.MODULE} if apart else places, chosen)
         with open(os.path.join(directory, "results", "plan"), "w", encoding="utf-8") as f:
             f.write(text)
-        files = offline.files(text, places["module"]) if SUITES[group[0]].offline else None
-        outcome = boot.boot(kernel, directory, TREE, config, device, config["limit"], files)
+        files = offline.files(text, places["module"], config.get("root")) if apart else None
+        outcome = boot.boot(kernel, directory, TREE, machine, device, machine["limit"], files)
         if files:
             offline.unpack(outcome.console, os.path.join(directory, "results"))
         return judge(name, group, outcome, directory)
 
-    tests += all_boots(config.get("side_by_side", 1), run, boots)
+    numbered = list(enumerate(boots))
+    alone = [(number, group) for number, group in numbered if getattr(group, "machine", {}).get("alone")]
+    tests += all_boots(1, run, alone)
+    tests += all_boots(config.get("side_by_side", 1), run, [pair for pair in numbered if pair not in alone])
     kernel_tests = [t for t in tests if t.suite == "conformance"]
     if config.get("table") and kernel_tests and chosen is None:
         sim = table.on_host(name, args.build)

@@ -11,11 +11,13 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import boot
+import configs
 import initramfs
 import kernels
 import lab
 import report
 import results
+import suites
 import table
 import verdict
 from results import FAILED, PASSED, SKIPPED
@@ -212,7 +214,7 @@ def machine(*_):
     boot.RUNNING.discard(process)
     return []
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-lab.all_boots(2, machine, [["a"], ["b"], ["c"]])
+lab.all_boots(2, machine, [(0, ["a"]), (1, ["b"]), (2, ["c"])])
 """
         with subprocess.Popen([sys.executable, "-B", "-c", script, os.path.dirname(os.path.abspath(__file__)), mask],
                               stdout=subprocess.PIPE, text=True) as running:
@@ -242,6 +244,16 @@ class Choice(unittest.TestCase):
         self.assertEqual(lab.choose(self.BOOTS, "b"), [["load", "b"]])
         self.assertEqual(lab.choose(self.BOOTS, "e,c"), [["load", "c"], ["e"]])
         self.assertEqual(lab.choose(self.BOOTS, "load"), [["load"]])
+
+    def test_a_machine_of_its_own_stays_that_of_the_boot(self):
+        boots = [["load", "a"], configs.On(["load", "b", "c"], accel=["one"])]
+        for chosen in (lab.choose(boots, "c"), lab.choose_tests(boots, "x", lambda name: ["x"] if name == "c" else [])[0]):
+            self.assertEqual([(list(group), group.machine) for group in chosen], [(["load", "c"], {"accel": ["one"]})])
+
+    def test_every_configuration_is_of_suites_that_exist(self):
+        for name, config in configs.CONFIGS.items():
+            for group in config["boots"]:
+                self.assertEqual([suite for suite in group if suite not in suites.SUITES], [], name)
 
     def test_what_is_no_suite_is_part_of_tests_names(self):
         self.assertIsNone(lab.choose(self.BOOTS, "ab"))

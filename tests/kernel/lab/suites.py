@@ -14,7 +14,7 @@ class Suite:
         self.command = command
         self.seconds = seconds
         self.about = about
-        self.offline = offline    # runs in a guest without the host's files, so apart from those that need them
+        self.offline = offline    # only without the host's files, as do those beside it: they are programs of the tree alone
 
     def tests(self, build):
         """Names of its tests as the program in `build`, for this machine, tells them; none if it is not GoogleTest's."""
@@ -47,6 +47,8 @@ SUITES = {
     "udev": Suite("python3 -B {here}/suites/udev.py {module} {tree} '{udev}'", 120,
                   "who may open the nodes once udev has seen them"),
     "perf": Suite("python3 -B {here}/suites/perf.py {module} {tree}", 180, "perf stat -e npuprof_<N>/.../"),
+    "hotplug": Suite("LAB_FILTER=while_cpus_do python3 -B {here}/suites/perf.py {module} {tree}", 60,
+                     "the module comes and goes while CPUs do"),
     "aer": Suite("python3 -B {here}/suites/aer.py {module}", 120, "errors on the bus in mid-run"),
     "demo": Suite("python3 -B {here}/suites/demo.py {module} {build} {tree}", 400,
                   "the demonstration, from launch to export"),

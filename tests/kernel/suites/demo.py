@@ -3,12 +3,13 @@
 """usage: demo.py MODULE BUILD TREE: the demonstration on /dev/npuprof<N>."""
 
 import npu
+from npu import rounds
 from programs import Run, build, clients, counted, model, module, run
 
 
 def demo(name, **changes):
     result = Run(name)
-    run(f"{clients}/demo", result.dir, model, f"{build}/tests/clients/scenes", result.totals, **changes)
+    run(f"{clients}/demo", result.dir, model, f"{build}/tests/clients/scenes", result.totals, str(rounds(20, 2)), **changes)
     return result
 
 

@@ -20,6 +20,9 @@ DEVICE_PATH = 4                         # NPUPROF_RING_DEVICE_PATH
 CORE_CUBE, CORE_VECTOR = 1, 2           # enum npuprof_core_kind
 
 
+FINIT_MODULE = {"x86_64": 313, "aarch64": 273}[os.uname().machine]
+
+
 class Port:
     """The stream to the simulated NPUs; see tools/npusim/model/npusim_port.h."""
 
@@ -189,13 +192,18 @@ def load(module):
     if not os.path.exists("/sys/module/npuprof"):
         with open(module, "rb") as f:
             libc = ctypes.CDLL(None, use_errno=True)
-            if libc.syscall(313, f.fileno(), b"", 0) != 0:
+            if libc.syscall(FINIT_MODULE, f.fileno(), b"", 0) != 0:
                 raise OSError(ctypes.get_errno(), f"{module} cannot be loaded")
     wait_for(lambda: os.path.exists("/dev/npuprof0"), "/dev/npuprof0")
 
 
 # How many times as long as others this kernel may take.
 PATIENCE = int(os.environ.get("NPUPROF_LAB_PATIENCE", "1"))
+
+
+def rounds(usual, least=1):
+    """How often to do what is usually done `usual` times."""
+    return max(least, usual * int(os.environ.get("NPUPROF_LAB_EFFORT", "100")) // 100)
 
 
 def wait_for(condition, what, seconds=40):
@@ -209,14 +217,16 @@ class Skip(Exception):
     """Why a test cannot run here."""
 
 
-def main(tests):
-    """Runs functions named test_*; LAB_FILTER chooses. Prints a line per test and exits."""
+def main(tests, skip=None):
+    """Runs functions named test_*; LAB_FILTER chooses. Prints a line per test and exits. `skip`: why none can run."""
     failed = 0
     for name, function in list(tests.items()):
         if not name.startswith("test_") or os.environ.get("LAB_FILTER", "") not in name:
             continue
         begin = time.monotonic()
         try:
+            if skip:
+                raise Skip(skip)
             function()
             result = "ok"
         except Skip as why:

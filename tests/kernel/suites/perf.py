@@ -60,7 +60,7 @@ def test_sysfs_tells_tools_what_they_need():
 def test_the_identifier_is_there_as_soon_as_the_pmu_is():
     path = f"{PMU.format(0)}/identifier"
     seen = set()
-    for _ in range(max(2, 10 * int(os.environ.get("NPUPROF_LAB_EFFORT", "100")) // 100)):
+    for _ in range(npu.rounds(10, 2)):
         subprocess.run(["rmmod", "npuprof"], check=True)
         loader = threading.Thread(target=npu.load, args=(sys.argv[1],))
         loader.start()
@@ -366,7 +366,7 @@ def test_the_module_comes_and_goes_while_cpus_do():
     thread = threading.Thread(target=toggle)
     thread.start()
     try:
-        for _ in range(max(3, 12 * int(os.environ.get("NPUPROF_LAB_EFFORT", "100")) // 100)):
+        for _ in range(npu.rounds(12, 2)):
             subprocess.run(["rmmod", "npuprof"], check=True)
             npu.load(sys.argv[1])
             with Event("aic_cycles") as event:

@@ -12,6 +12,8 @@ import time
 import npu
 from programs import Run, check, clients, command, counted, environment, module, run
 
+TASKS = str(npu.rounds(3000, 600))
+
 
 def test_info_shows_the_devices():
     devices = json.loads(run(command, "info", "--device", "--json").stdout)["devices"]
@@ -23,9 +25,9 @@ def test_info_shows_the_devices():
 
 def test_recorded_program_loses_nothing():
     result = Run("record")
-    run(command, "record", "-o", result.dir, "--", f"{clients}/plain", "3000", "2", result.totals)
+    run(command, "record", "-o", result.dir, "--", f"{clients}/plain", TASKS, "2", result.totals)
     assert result.backends() == {"kernel"}, result.backends()
-    assert counted(result.totals) == [(3000, 3000)] * 2, counted(result.totals)
+    assert counted(result.totals) == [(int(TASKS), int(TASKS))] * 2, counted(result.totals)
     result.sound()
 
 
@@ -40,14 +42,14 @@ def state(process):
 def test_stopped_program_loses_what_its_rings_cannot_hold_to_the_last_record():
     result = Run("stopped")
     with open(f"{result.dir}/log", "w+", encoding="utf-8") as log, subprocess.Popen(
-            [command, "record", "-o", result.dir, "--", f"{clients}/plain", "3000", "2", result.totals, "stop"],
+            [command, "record", "-o", result.dir, "--", f"{clients}/plain", TASKS, "2", result.totals, "stop"],
             stdout=log, stderr=subprocess.STDOUT, env=environment(NPUPROF_RING_RECORDS="256")) as recorder:
         children = f"/proc/{recorder.pid}/task/{recorder.pid}/children"
         npu.wait_for(lambda: recorder.poll() is not None or any(state(pid) == "T" for pid in npu.read(children).split()),
                      "the program to stop", 60)
         assert recorder.returncode is None, f"`npuprof record` ended with {recorder.returncode} before its program stopped"
         stopped = int(npu.read(children).split()[0])
-        # 3000 tasks of 100 us; the NPUs go on alone with those that they have.
+        # Tasks of 100 us each; the NPUs go on alone with those that they have.
         time.sleep(1)
         os.kill(stopped, signal.SIGCONT)
         code = recorder.wait()
