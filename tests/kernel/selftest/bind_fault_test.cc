@@ -24,7 +24,7 @@ constexpr const char* kProbeAll = "/sys/bus/pci/drivers_autoprobe";
 int Further(int n) {
   return n + 1 + n / 4;
 }
-constexpr int kReloads = 3;
+constexpr int kReloads = 6;
 // How long a debug kernel puts off the last step of a device, until which memory is granted for it.
 constexpr int kPutOff = 5;
 
