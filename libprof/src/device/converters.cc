@@ -22,8 +22,10 @@ struct FileRecord {
 static_assert(sizeof(FileRecord) == kBandwidthFileRecord);
 
 void Write(const npuprof_rec_bandwidth& from, uint64_t count, const DeviceContext& device, void* out) {
-  const FileRecord to{MulDiv(from.clock - device.base, 1'000'000, device.clock_hz), count, from.event,
-                      from.unit};
+  // Clocks may wrap within a session; what was sampled before it began is of its beginning.
+  const auto since = static_cast<int64_t>(from.clock - device.start);
+  const FileRecord to{MulDiv(since < 0 ? 0 : static_cast<uint64_t>(since), 1'000'000, device.clock_hz), count,
+                      from.event, from.unit};
   std::memcpy(out, &to, sizeof to);
 }
 

@@ -12,6 +12,8 @@ struct DeviceContext {
   uint32_t device = 0;
   /// Subtracted from every device clock; see ClockBase().
   uint64_t base = 0;
+  /// Device clock when collection began, the instant that dev_start.log tells.
+  uint64_t start = 0;
   uint32_t cube_cores = 0;  ///< of cores that are sampled
   /// Bytes that no unit of 32 was full of yet, by channel and direction; so sums are off by less than one unit. Drain
   /// thread.
@@ -28,8 +30,8 @@ bool RebaseTrack(const void* in, void* out, const void* context);
 /// Of tasks and of blocks: both have their times in the same place.
 bool RebasePmu(const void* in, void* out, const void* context);
 
-/// Record size of hbm.data and llc.data (collection version "1.0"): u64 time in us, u64 count, u32 event, u32
-/// unit.
+/// Record size of hbm.data and llc.data (collection version "1.0"): u64 time in us since collection began, u64 count, u32
+/// event, u32 unit.
 inline constexpr unsigned kBandwidthFileRecord = 24;
 
 /// trace::Converter from struct npuprof_rec_bandwidth; @p context is a DeviceContext.

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "device/pair_renderer.h"
+#include "device/quantiser.h"
 #include "device/ticks.h"
 #include "npuprof_records.h"
 
@@ -110,7 +111,11 @@ class PcieRenderer final : public PairRenderer {
   };
   static_assert(sizeof(Record) == kPcieFileRecord);
 
-  Rates Fit(uint64_t rate, bool* cut) const {
+  // The file tells bytes per microsecond. What is no full one counts in the next sample.
+  Rates Fit(const Sample& s, uint32_t event, bool* cut) {
+    constexpr uint64_t kMicroseconds = 1'000'000;
+    const uint64_t rate =
+        rests_[event].Take(s.now[event], static_cast<unsigned __int128>(s.ticks) * kMicroseconds, hz());
     const uint32_t fits = static_cast<uint32_t>(std::min<uint64_t>(rate, UINT32_MAX));
     *cut |= fits != rate;
     return {fits, fits, fits};
@@ -122,13 +127,14 @@ class PcieRenderer final : public PairRenderer {
     // The device is the one who asks: what it stores at the host goes out as posted writes, what it fetches from there
     // comes in as completions of its reads.
     bool cut = false;
-    record.tx_posted = Fit(s.PerSecond(1, hz()), &cut);
-    record.rx_completion = Fit(s.PerSecond(0, hz()), &cut);
+    record.tx_posted = Fit(s, 1, &cut);
+    record.rx_completion = Fit(s, 0, &cut);
     cut_ += cut;
     out->append(reinterpret_cast<const char*>(&record), sizeof record);
   }
 
   const uint32_t device_;
+  std::array<Quantiser, kEvents> rests_;
   uint64_t cut_ = 0;
 };
 

@@ -41,7 +41,8 @@ std::unique_ptr<Renderer> RenderNetwork(const SampleTimes& times);
 std::unique_ptr<Renderer> RenderMedia(const SampleTimes& times);
 /// hccs.data, a line per sample, after one of the beginning: its values run on, and readers take differences.
 std::unique_ptr<Renderer> RenderLink(const SampleTimes& times);
-/// pcie.data, a record of kPcieFileRecord bytes per sample. Its rates have 32 bits.
+/// pcie.data, a record of kPcieFileRecord bytes per sample. Its rates are bytes per microsecond, in 32 bits; less than one
+/// counts in the next sample.
 std::unique_ptr<Renderer> RenderPcie(const SampleTimes& times, uint32_t device);
 /// stars_soc_profile.data: what went over a link within a period, a record per sample.
 std::unique_ptr<Renderer> RenderLinkTransfer(const SampleTimes& times);

@@ -89,8 +89,11 @@ Status DeviceCollector::Begin() {
   context_.files.context.clock_hz = query.clock_hz;
   context_.files.context.device = id_;
   if (Status status = session_->Clock(&begin_); !status.ok()) return status;
-  // One base for all files of the device, also after it was closed and opened again.
-  if (!again_) context_.files.context.base = device::ClockBase(begin_.device);
+  // One base and one start for all files of the device, also after it was closed and opened again.
+  if (!again_) {
+    context_.files.context.base = device::ClockBase(begin_.device);
+    context_.files.context.start = begin_.device;
+  }
   description_.clock_base = context_.files.context.base;
 
   if (Status status = context_.directory.AddDevice(id_); !status.ok()) return status;
@@ -423,7 +426,7 @@ Status DeviceCollector::WriteEnd() const {
     context_.messages.Add(
         drain::Severity::kWarning,
         fmt::format(
-            "device {}: {} samples of PCIe were faster than the {} bytes per second that pcie.data can hold; "
+            "device {}: {} samples of PCIe were faster than the {} bytes per microsecond that pcie.data can hold; "
             "{} has their bytes",
             id_, cut, UINT32_MAX, kTransferFile));
   }

@@ -70,7 +70,8 @@ TEST(Renderers, MediaEnginesHaveTheirPublishedNumbersAndShares) {
 
 TEST(Renderers, PcieTellsWhatIsTooFastForItsFile) {
   const auto pcie = RenderPcie(kTimes, 3);
-  const std::string out = Take(*pcie, {Record(kPeriod, 0, 0, 20'000'000), Record(kPeriod, 0, 1, 1'000)});
+  // 20 ms: a byte per microsecond is 20000 bytes.
+  const std::string out = Take(*pcie, {Record(kPeriod, 0, 0, 20'000'000), Record(kPeriod, 0, 1, 119'999)});
   ASSERT_EQ(out.size(), kPcieFileRecord);
   uint64_t time;
   uint32_t device, rates[21];
@@ -80,11 +81,14 @@ TEST(Renderers, PcieTellsWhatIsTooFastForItsFile) {
   EXPECT_EQ(time, 20'000'000u);
   EXPECT_EQ(device, 3u);
   for (int i = 0; i < 21; ++i) {
-    const uint32_t expected = i < 3 ? 50'000 : i >= 18 ? 1'000'000'000 : 0;
+    const uint32_t expected = i < 3 ? 5 : i >= 18 ? 1'000 : 0;
     EXPECT_EQ(rates[i], expected) << i;
   }
   EXPECT_EQ(pcie->cut(), 0u);
-  Take(*pcie, {Record(2 * kPeriod, 0, 0, 400'000'000), Record(2 * kPeriod, 0, 1, 0)});
+  const std::string next = Take(*pcie, {Record(2 * kPeriod, 0, 0, 0), Record(2 * kPeriod, 0, 1, 1)});
+  std::memcpy(rates, next.data() + 12, sizeof rates);
+  EXPECT_EQ(rates[0], 1u) << "what was no full unit in the sample before";
+  Take(*pcie, {Record(3 * kPeriod, 0, 0, uint64_t{20'000} << 33), Record(3 * kPeriod, 0, 1, 0)});
   EXPECT_EQ(pcie->cut(), 1u);
 }
 
@@ -210,11 +214,30 @@ TEST(Converters, MemoryUnitsAddUpToTheBytes) {
 TEST(Converters, TimesAreExactForClocksThatHaveRunForYears) {
   DeviceContext context;
   context.clock_hz = kHz;
-  for (uint64_t clock : {(uint64_t{1} << 53) + 51, (uint64_t{1} << 62) + 49, UINT64_MAX}) {
+  for (uint64_t clock : {(uint64_t{1} << 53) + 51, (uint64_t{1} << 62) + 49}) {
     const auto in = Record(clock, 0, 4, 1);
     uint64_t out[3];
     ASSERT_TRUE(ConvertLlc(&in, out, &context));
     EXPECT_EQ(out[0], clock / 50) << clock;
+  }
+}
+
+// Readers add these times to the instant of dev_start.log; times since the device was switched on put every sample
+// late by as long as it had been on.
+TEST(Converters, TimesOfMemorySamplesCountFromTheBeginningOfCollection) {
+  DeviceContext context;
+  context.clock_hz = kHz;
+  for (const uint64_t start : {uint64_t{5000}, uint64_t{1} << 52, UINT64_MAX - 50}) {
+    context.start = start;
+    context.base = ClockBase(start);
+    for (const auto convert : {ConvertHbm, ConvertLlc}) {
+      uint64_t out[3];
+      const auto in = Record(start + 1000, 0, 0, 1), before = Record(start - 1000, 0, 0, 1);
+      ASSERT_TRUE(convert(&in, out, &context));
+      EXPECT_EQ(out[0], 20u) << start;
+      ASSERT_TRUE(convert(&before, out, &context));
+      EXPECT_EQ(out[0], 0u) << start;
+    }
   }
 }
 
