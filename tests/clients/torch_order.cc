@@ -3,7 +3,8 @@
 // looked up in libascendcl.so, where each must be, the newer ones in libmsprofiler.so, where one that is missing counts as
 // unsupported. With something in LD_PRELOAD every function is looked for among all loaded libraries first.
 //
-// usage: torch_order DIR LIBRARIES warm|cold    where LIBRARIES is the directory that holds the libraries
+// usage: torch_order DIR LIBRARIES warm|cold [LEVEL]
+// LIBRARIES is the directory that holds the libraries, LEVEL 0, 1 (as if none is given) or 2
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -73,8 +74,9 @@ void Check(int code, const char* what) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: torch_order DIR LIBRARIES warm|cold\n");
+  const int level = argc == 5 ? std::atoi(argv[4]) : 1;
+  if ((argc != 4 && argc != 5) || level < 0 || level > 2) {
+    std::fprintf(stderr, "usage: torch_order DIR LIBRARIES warm|cold [LEVEL]\n");
     return 2;
   }
   const std::string libraries = argv[2];
@@ -122,10 +124,12 @@ int main(int argc, char** argv) {
     set(ACL_PROF_HOST_SYS, "cpu,mem");
     set(ACL_PROF_SYS_HARDWARE_MEM_FREQ, "50");
   };
-  constexpr uint64_t kLevel1 = 0x27, kMarks = 0x80;
+  // What each level asks for. The lowest has no counters.
+  constexpr uint64_t kLevels[] = {0x801, 0x27, 0x12f}, kMarks = 0x80;
   const auto make = [&] {
     uint32_t device = 0;
-    return create(&device, 1, ACL_AICORE_PIPE_UTILIZATION, nullptr, kLevel1 | kMarks);
+    return create(&device, 1, level == 0 ? ACL_AICORE_NONE : ACL_AICORE_PIPE_UTILIZATION, nullptr,
+                  kLevels[level] | kMarks);
   };
   aclprofConfig* config = nullptr;
   if (warm) {

@@ -28,9 +28,9 @@ def slices(profile, name):
 
 
 class Torch(ClientTest):
-    def check(self, mode, **env):
+    def check(self, mode, level=1, **env):
         directory = self.fresh(f"out{len(os.listdir(self.dir))}")
-        said = json.loads(self.run_client("torch_order", directory, LIBRARIES, mode, **env).stdout)
+        said = json.loads(self.run_client("torch_order", directory, LIBRARIES, mode, level, **env).stdout)
         self.assertEqual({name: 0 for name in said["codes"]}, said["codes"])
         self.assertLessEqual({"ATTR", "AICORE_SHAPE"}, set(said["features"].split()))
         profile = self.profile_in(directory)
@@ -41,17 +41,28 @@ class Torch(ClientTest):
                          profile.manifest["settings"])
         tasks = {d["id"]: (d["tasks"]["started"], d["tasks"]["ended"]) for d in profile.manifest["devices"]}
         self.assertEqual({0: (50, 50), 1: (20, 20)}, tasks)
-        names = collections.Counter(r["Op Name"] for r in rows(profile.export()["output"], "op_summary"))
-        self.assertEqual({"inside": 50, "second": 20}, dict(names))
+        table = rows(profile.export()["output"], "op_summary")
+        if level > 0:  # names of operators come with level 1
+            self.assertEqual({"inside": 50, "second": 20}, dict(collections.Counter(r["Op Name"] for r in table)))
+        self.assertEqual(level > 0, any("aic_mac_ratio" in r or "aic_mac_ratio_extra" in r for r in table))
+        self.assertEqual(level > 0, profile.rings("task_pmu") != [])
         kinds = {k["kind"]: k["records"] for k in profile.manifest["host"]["kinds"]}
         self.assertEqual(2, kinds["msproftx"], "one range and one mark")
         self.assertGreater(kinds["host_cpu"] * kinds["host_mem"], 0)
+        self.assertEqual({0: 0x801, 1: 0x27, 2: 0x12f}[level] | 0x80,
+                         int(profile.manifest["data_types"], 16) & {0: 0x9ff, 1: 0x1ff, 2: 0x1ff}[level] & ~0x40)
         return said["from"]
 
     def test_torch_finds_the_old_functions_in_ascendcl_and_the_new_ones_in_msprofiler(self):
         found = self.check("cold")
         self.assertEqual({"libascendcl.so"}, {found[name] for name in OLD})
         self.assertEqual({"libmsprofiler.so"}, {found[name] for name in NEW})
+
+    def test_torch_at_each_level(self):
+        for level in (0, 2):
+            for mode in ("cold", "warm"):
+                with self.subTest(level=level, mode=mode):
+                    self.check(mode, level)
 
     def test_torch_with_a_preloaded_library(self):
         found = self.check("cold", LD_PRELOAD=os.path.join(LIBRARIES, "libmsprofiler.so"))
