@@ -101,6 +101,30 @@ ROW(unsubscribe_closes_the_pipe, -1) {
   MUST(aclprofModelUnSubscribe(7));
   return g_pipe[1];
 }
+ROW(subscribe_config_destroyed, 100000) {
+  aclprofSubscribeConfig* one = wish(1, ACL_AICORE_NONE);
+  MUST(aclprofDestroySubscribeConfig(one));
+  return aclprofModelSubscribe(loaded(), one);
+}
+ROW(subscribe_config_that_is_none, 100000) {
+  char nothing[32] = {0};
+  return aclprofModelSubscribe(loaded(), (const aclprofSubscribeConfig*)nothing);
+}
+ROW(subscribe_config_destroy_of_one_that_is_none, 100000) {
+  char nothing[32] = {0};
+  return aclprofDestroySubscribeConfig((const aclprofSubscribeConfig*)nothing);
+}
+ROW(subscribe_config_may_go_during_the_subscription, 0) {
+  aclprofSubscribeConfig* one = wish(1, ACL_AICORE_NONE);
+  MUST(aclprofModelSubscribe(loaded(), one));
+  MUST(aclprofDestroySubscribeConfig(one));
+  return aclprofModelUnSubscribe(7);
+}
+ROW(graph_subscribe_config_destroyed, 100000) {
+  aclprofSubscribeConfig* one = wish(1, ACL_AICORE_NONE);
+  MUST(aclprofDestroySubscribeConfig(one));
+  return aclgrphProfGraphSubscribe(loaded(), one);
+}
 ROW(unsubscribe_after_init, 148047) {
   MUST(init());
   return aclprofModelUnSubscribe(loaded());
