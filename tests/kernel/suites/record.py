@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: record.py MODULE BUILD TREE: `npuprof info --device`, and a program under `npuprof record`, on /dev/npuprof<N>."""
 
+import glob
 import json
 import os
 import re
@@ -31,12 +32,17 @@ def test_recorded_program_loses_nothing():
     result.sound()
 
 
-def state(process):
-    """One letter of a process's state in /proc."""
-    try:
-        return npu.read(f"/proc/{process}/stat").rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return "X"
+def stopped_children(parent):
+    """Children of a process that are stopped. Not every kernel lists children (CONFIG_PROC_CHILDREN)."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            state, of = npu.read(path).rsplit(")", 1)[1].split()[:2]
+        except OSError:
+            continue
+        if (state, of) == ("T", str(parent)):
+            found.append(int(path.split("/")[2]))
+    return found
 
 
 def test_stopped_program_loses_what_its_rings_cannot_hold_to_the_last_record():
@@ -44,11 +50,13 @@ def test_stopped_program_loses_what_its_rings_cannot_hold_to_the_last_record():
     with open(f"{result.dir}/log", "w+", encoding="utf-8") as log, subprocess.Popen(
             [command, "record", "-o", result.dir, "--", f"{clients}/plain", TASKS, "2", result.totals, "stop"],
             stdout=log, stderr=subprocess.STDOUT, env=environment(NPUPROF_RING_RECORDS="256")) as recorder:
-        children = f"/proc/{recorder.pid}/task/{recorder.pid}/children"
-        npu.wait_for(lambda: recorder.poll() is not None or any(state(pid) == "T" for pid in npu.read(children).split()),
-                     "the program to stop", 60)
-        assert recorder.returncode is None, f"`npuprof record` ended with {recorder.returncode} before its program stopped"
-        stopped = int(npu.read(children).split()[0])
+        try:
+            npu.wait_for(lambda: recorder.poll() is not None or stopped_children(recorder.pid), "the program to stop", 60)
+            assert recorder.returncode is None, f"`npuprof record` ended with {recorder.returncode} before its program stopped"
+        except BaseException:
+            recorder.kill()
+            raise
+        stopped, = stopped_children(recorder.pid)
         # Tasks of 100 us each; the NPUs go on alone with those that they have.
         time.sleep(1)
         os.kill(stopped, signal.SIGCONT)
