@@ -5,7 +5,7 @@ import os
 import struct
 from collections import Counter
 
-from harness import ACL_API, HCCL, RUNTIME_API, TASK_TIME, ClientTest
+from harness import ACL_API, HCCL, RUNTIME_API, TASK_TIME, ClientTest, rows
 
 COMMUNICATION = 5500
 TICKS_PER_MS = 50_000
@@ -80,6 +80,12 @@ class Collectives(ClientTest):
             # The all-reduce adds up the part of each peer once, and so does the reduce-scatter.
             self.assertEqual({peer: 2 for peer in range(4) if peer != rank},
                              dict(Counter(remote for name, _, remote, _, _ in mine if name == "Reduce_Inline")))
+        table = rows(profile.export()["output"], "communication_statistic")
+        self.assertEqual({str(rank): 4 for rank in range(4)},
+                         {device: sum(int(r["Count"]) for r in table if r["Device_id"] == device)
+                          for device in {r["Device_id"] for r in table}})
+        for device in {r["Device_id"] for r in table}:
+            self.assertAlmostEqual(100, sum(float(r["Ratio(%)"]) for r in table if r["Device_id"] == device), delta=0.01)
 
     def test_without_their_data_type_nothing_is_told_of_them(self):
         _, counts = self.collective("off", 2, 0, 0, types=ACL_API | RUNTIME_API)

@@ -15,6 +15,7 @@
 #include "analysis/api_reader.h"
 #include "analysis/api_statistic.h"
 #include "analysis/clock.h"
+#include "analysis/collectives.h"
 #include "analysis/device_trace.h"
 #include "analysis/host_trace.h"
 #include "analysis/names.h"
@@ -99,6 +100,7 @@ class Exporter {
   std::optional<TaskTimeTable> task_time_;
   std::optional<OpSummaryTable> op_summary_;
   OpStatistic op_statistic_;
+  Collectives collectives_;
   std::optional<Timeline> timeline_;
   std::map<int, std::vector<Step>> steps_;
   std::map<int, TaskNames> task_names_;  // of devices with records that need them
@@ -224,6 +226,10 @@ void Exporter::Write() {
     }
   }
   host_.AssignBatches(device_flips);
+  const auto& files = index_.all();  // asking the index for a file would count as showing it
+  if (Wants("communication_statistic") && (files.contains("host/data/aging.additional.hccl_info") ||
+                                           files.contains("host/data/unaging.additional.hccl_info")))
+    collectives_.LoadPlanes(index_, host_.names(), pool_, Progress("host"));
 
   if (Wants("task_time")) task_time_.emplace(File("task_time", "csv"));
   if (Wants("op_summary")) op_summary_.emplace(File("op_summary", "csv"), pmu_columns_);
@@ -234,6 +240,10 @@ void Exporter::Write() {
   if (Wants("op_statistic") && !op_statistic_.empty()) {
     const auto path = File("op_statistic", "csv");
     Keep(path, "op_statistic", op_statistic_.Write(path, pool_));
+  }
+  if (Wants("communication_statistic")) {
+    const auto path = File("communication_statistic", "csv");
+    Keep(path, "communication_statistic", collectives_.Write(path, pool_));
   }
   if (task_time_) Finish(&task_time_->file(), "task_time");
   if (Wants("api_statistic") && profile_.has_host()) {
@@ -341,6 +351,11 @@ void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceC
   }
   if (task_time_) task_time_->Add(view, pool_);
   if (timeline_) timeline_->AddTask(view, &host_);
+  if (view.track && Wants("communication_statistic")) {
+    for (const Operator& op : host_.operator_set(view.track->operators)) {
+      if (op.task_type == kNodeCommunication) collectives_.Add(view, op);
+    }
+  }
   if (!view.op) return;
   op_statistic_.Add(view);
   if (const auto names = task_names_.find(info.id); names != task_names_.end())
@@ -410,8 +425,8 @@ const std::vector<std::string>& KnownFormats() {
 
 const std::vector<std::string>& KnownTables() {
   static const std::vector<std::string> kTables = [] {
-    std::vector<std::string> tables = {"op_summary", "op_statistic", "task_time", "api_statistic",
-                                       "step_trace"};
+    std::vector<std::string> tables = {"op_summary",    "op_statistic", "task_time",
+                                       "api_statistic", "step_trace",   "communication_statistic"};
     for (const SampleJob& job : SampleJobs())
       tables.insert(tables.end(), job.tables.begin(), job.tables.end());
     return tables;

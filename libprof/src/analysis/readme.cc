@@ -18,6 +18,7 @@ const char* About(const std::string& table) {
       {"task_time", "every task the device ran"},
       {"api_statistic", "calls of the host, summed up by name"},
       {"step_trace", "training steps"},
+      {"communication_statistic", "collectives summed up by type"},
       {"hbm", "traffic of the main memory, by channel"},
       {"llc_read_write", "traffic of the last-level cache, by slice"},
       {"npu_mem", "memory in use of the device and of the process"},

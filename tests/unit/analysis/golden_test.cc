@@ -45,6 +45,15 @@ TEST_P(Golden, OpStatisticEqualsCellByCell) {
   ExpectSameTable(Ours("op_statistic"), Theirs("op_statistic"), {"Device_id", "OP Type", "Core Type"});
 }
 
+TEST_P(Golden, CommunicationStatisticEqualsCellByCell) {
+  if (!Has("communication_statistic")) {
+    EXPECT_FALSE(result_.rows.contains("communication_statistic")) << "no collectives, no table";
+    return;
+  }
+  ExpectSameTable(Ours("communication_statistic"), Theirs("communication_statistic"),
+                  {"Device_id", "OP Type"});
+}
+
 TEST_P(Golden, TaskTimeEqualsCellByCell) {
   ExpectSameTable(Ours("task_time"), Theirs("task_time"),
                   {"Device_id", "stream_id", "task_id", "task_start(us)"});
