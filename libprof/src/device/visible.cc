@@ -43,7 +43,7 @@ std::optional<uint32_t> DriverId(uint32_t id) {
 std::vector<uint32_t> ProgramIds(const std::vector<uint32_t>& driver_ids) {
   if (!Find()) return driver_ids;
   std::vector<uint32_t> ids;
-  for (uint32_t id = 0; id < kMostDevices; ++id) {
+  for (uint32_t id = 0; id < kMostDevices && ids.size() < driver_ids.size(); ++id) {
     const auto driver = DriverId(id);
     if (!driver) break;
     if (std::find(driver_ids.begin(), driver_ids.end(), *driver) != driver_ids.end()) ids.push_back(id);
