@@ -423,12 +423,11 @@ void DeviceCollector::Stop(std::chrono::nanoseconds patience) {
 
 Status DeviceCollector::WriteEnd() const {
   if (const uint64_t cut = source_->cut(); cut > 0) {
-    context_.messages.Add(
-        drain::Severity::kWarning,
-        fmt::format(
-            "device {}: {} samples of PCIe were faster than the {} bytes per microsecond that pcie.data can hold; "
-            "{} has their bytes",
-            id_, cut, UINT32_MAX, kTransferFile));
+    context_.messages.Add(drain::Severity::kWarning,
+                          fmt::format("device {}: {} samples of PCIe were faster than the {} bytes per "
+                                      "microsecond that pcie.data can hold; "
+                                      "{} has their bytes",
+                                      id_, cut, UINT32_MAX, kTransferFile));
   }
   return trace::WriteEndInfo(context_.directory, end_, id_);
 }
