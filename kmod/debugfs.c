@@ -110,9 +110,16 @@ static int account_show(struct seq_file *m, void *unused)
 {
 	struct npuprof_device *npu = m->private;
 	struct npuprof_session *session;
+	unsigned long flags;
+	u64 longest;
 	char who[32];
 
 	mutex_lock(&npu->mutex);
+	flags = npuprof_lock(npu);
+	longest = npu->longest_ns;
+	npuprof_unlock(npu, flags);
+	/* Of all that follow, and of sessions that are closed. */
+	seq_printf(m, "longest callback_ns=%llu\n", longest);
 	npuprof_show_account(m, "driver", &npu->self);
 	npuprof_show_account(m, "perf", &npu->perf.account);
 	list_for_each_entry(session, &npu->sessions, node) {

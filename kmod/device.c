@@ -28,6 +28,20 @@ static bool npuprof_event_known(const struct npc_device *checks, enum npuprof_co
 	return npu->ops->event_known(npu, kind, event);
 }
 
+/* Of a slot, for what ends it: a timer, a wakeup, and interrupts of others in a soft timer. */
+#define NPUPROF_SLOT_SPARE	(15 * NSEC_PER_USEC)
+
+/*
+ * The longest operation that is not cut accesses half as many registers again as a sample of a core
+ * with all its counters; docs/kernel.md lists them. However slow the bus is, half of the slot is
+ * for work.
+ */
+static u64 npuprof_slot_work(u64 sample_cost_ns)
+{
+	return NPUPROF_SLOT_NS -
+	       min_t(u64, NPUPROF_SLOT_SPARE + 2 * sample_cost_ns, NPUPROF_SLOT_NS / 2);
+}
+
 static void npuprof_free_id(struct npuprof_device *npu)
 {
 	if (npu->id >= 0)
@@ -110,6 +124,8 @@ int npuprof_device_init(struct npuprof_device *npu, struct device *parent,
 	if (npu->id < 0)
 		return npu->id;
 	npu->ops = ops;
+	/* Until it is known what anything costs; a device may interrupt before that. */
+	npu->slot_work_ns = npuprof_slot_work(NPUPROF_SLOT_NS);
 	mutex_init(&npu->mutex);
 	raw_spin_lock_init(&npu->lock);
 	INIT_LIST_HEAD(&npu->sessions);
@@ -143,6 +159,7 @@ int npuprof_device_add(struct npuprof_device *npu)
 	npu->core_owner = kcalloc(npuprof_cores(npu), sizeof(*npu->core_owner), GFP_KERNEL);
 	if (!npu->core_owner)
 		return -ENOMEM;
+	npu->slot_work_ns = npuprof_slot_work(npu->caps.sample_cost_ns);
 	npu->caps.size = sizeof(npu->caps);
 	npu->caps.abi_major = NPUPROF_ABI_MAJOR;
 	npu->caps.abi_minor = NPUPROF_ABI_MINOR;
@@ -278,4 +295,21 @@ void npuprof_device_resume(struct npuprof_device *npu)
 	npuprof_sessions_resume(npu);
 	npuprof_perf_resume(npu);
 	mutex_unlock(&npu->mutex);
+}
+
+/**
+ * npuprof_power_get() - wake the hardware and keep it awake until pm_runtime_put() of the parent
+ * @npu: device
+ *
+ * Waking runs code of the bus and of what is above, with its locks. Whoever has those may be
+ * waiting for one of ours, so none of ours is held.
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex must not be held.
+ * Return: 0, -EACCES if the system sleeps or the driver leaves, or another negative errno.
+ */
+int npuprof_power_get(struct npuprof_device *npu)
+{
+	might_sleep();
+	lockdep_assert_not_held(&npu->mutex);
+	return pm_runtime_resume_and_get(npu->dev.parent);
 }

@@ -11,7 +11,8 @@
  *           npuprof_device.lock	producers of all rings, what interrupts and timers look
  *					at, owners
  *
- * A reference to runtime power management of the parent is taken before the mutex.
+ * A reference to runtime power management of the parent is taken before the mutex, by
+ * npuprof_power_get().
  */
 #ifndef NPUPROF_DEVICE_H
 #define NPUPROF_DEVICE_H
@@ -31,8 +32,8 @@
 #include "pmu.h"
 
 /*
- * Longest stretch of work with interrupts off, and how many times as long other work then has the
- * CPU.
+ * Longest that an interrupt or timer callback works, and how many times as long other work then has
+ * the CPU. Nothing is begun that would not be over by then, see npuprof_slot_end().
  */
 #define NPUPROF_SLOT_NS		(50 * NSEC_PER_USEC)
 #define NPUPROF_PAUSE_RATIO	3
@@ -56,7 +57,9 @@
  * @channel_owner: session that samples a unit, by channel
  * @core_owner: session that samples a core, by number, matrix cores first
  * @load: CPU time per second that sampling over registers may take, as admitted; under @mutex
- * @stagger: fraction of a period by which the last sampled group was put off; under @lock
+ * @slot_work_ns: part of a slot in which something new is begun
+ * @longest_ns: longest interrupt or timer callback so far, for whomever; under @lock
+ * @stagger: fraction of a period by which the last sampled group was put off; under @mutex
  * @self: account of what is done for no session
  * @gone_work: takes leave of a device that was found missing
  * @epoch: how often the device came back without its state; under @mutex
@@ -83,6 +86,8 @@ struct npuprof_device {
 	struct npuprof_session *channel_owner[NPUPROF_CHANNEL_COUNT];
 	struct npuprof_session **core_owner;
 	u64 load;
+	u64 slot_work_ns;
+	u64 longest_ns;
 	u32 stagger;
 	struct npuprof_account self;
 	struct delayed_work gone_work;
@@ -101,6 +106,7 @@ void npuprof_device_lost(struct npuprof_device *npu);
 bool npuprof_device_found(struct npuprof_device *npu);
 void npuprof_device_pause(struct npuprof_device *npu);
 void npuprof_device_resume(struct npuprof_device *npu);
+int npuprof_power_get(struct npuprof_device *npu);
 void npuprof_devices_wait_released(void);
 unsigned int npuprof_device_count(void);
 
@@ -110,14 +116,21 @@ static inline unsigned int npuprof_number(const struct npuprof_device *npu)
 	return MINOR(npu->dev.devt);
 }
 
-/* Accounts for an interrupt or timer callback. */
-static inline void npuprof_charge(const struct npuprof_device *npu, struct npuprof_account *account,
+/* Up to when something new is begun in a slot, so that it is over in time. */
+static inline u64 npuprof_slot_end(const struct npuprof_device *npu, u64 begin_ns)
+{
+	return begin_ns + npu->slot_work_ns;
+}
+
+/* Accounts for an interrupt or timer callback, or for what of it was done for somebody. */
+static inline void npuprof_charge(struct npuprof_device *npu, struct npuprof_account *account,
 				  u64 ns)
 {
 	lockdep_assert_held(&npu->lock);
 	atomic64_add(ns, &account->busy_ns);
-	if (ns > atomic64_read(&account->max_callback_ns))
+	if (ns > (u64)atomic64_read(&account->max_callback_ns))
 		atomic64_set(&account->max_callback_ns, ns);
+	npu->longest_ns = max(npu->longest_ns, ns);
 }
 
 /* Whether interrupts and timers may touch registers. */

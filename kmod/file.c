@@ -24,7 +24,8 @@
  */
 static bool npuprof_may_profile(const struct file *file)
 {
-	return npuprof_unprivileged || file_ns_capable(file, &init_user_ns, CAP_PERFMON) ||
+	return READ_ONCE(npuprof_unprivileged) ||
+	       file_ns_capable(file, &init_user_ns, CAP_PERFMON) ||
 	       file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN);
 }
 
@@ -57,6 +58,7 @@ static int npuprof_is_file(const void *file, struct file *other, unsigned int fd
 static bool npuprof_owner_holds(const struct npuprof_session *session, const struct file *file)
 {
 	struct task_struct *leader, *thread;
+	const struct files_struct *seen = NULL;
 	bool found = false;
 
 	rcu_read_lock();
@@ -64,8 +66,10 @@ static bool npuprof_owner_holds(const struct npuprof_session *session, const str
 	if (leader) {
 		for_each_thread(leader, thread) {
 			task_lock(thread);
-			found = thread->files &&
-				iterate_fd(thread->files, 0, npuprof_is_file, file);
+			/* However many threads share a table, it is searched once. */
+			if (thread->files && thread->files != seen)
+				found = iterate_fd(thread->files, 0, npuprof_is_file, file);
+			seen = thread->files;
 			task_unlock(thread);
 			if (found)
 				break;
@@ -190,21 +194,25 @@ static int npuprof_serve_powered(struct npuprof_session *session, unsigned long 
 	int err;
 
 	if (npuprof_needs_power(number) && !READ_ONCE(npu->gone)) {
-		/* Before any lock: resuming takes them. */
-		err = pm_runtime_resume_and_get(npu->dev.parent);
+		lockdep_assert_not_held(&session->setup);
+		err = npuprof_power_get(npu);
 		powered = !err;
 		/* EACCES: the system sleeps, or the driver leaves; what follows tells which. */
 		if (err && !READ_ONCE(npu->gone) && err != -EACCES)
 			return -EIO;
 	}
 	err = npuprof_sets_up(number) ? mutex_lock_killable(&session->setup) : 0;
+	if (err)
+		goto put;
+	/* Another session's START may hold it for as long as mapping many pages takes. */
+	err = mutex_lock_killable(&npu->mutex);
 	if (!err) {
-		mutex_lock(&npu->mutex);
 		err = npuprof_serve(session, number, any);
 		mutex_unlock(&npu->mutex);
-		if (npuprof_sets_up(number))
-			mutex_unlock(&session->setup);
 	}
+	if (npuprof_sets_up(number))
+		mutex_unlock(&session->setup);
+put:
 	if (powered)
 		pm_runtime_put(npu->dev.parent);
 	return err;
@@ -304,7 +312,9 @@ static int npuprof_mmap(struct file *file, struct vm_area_struct *vma)
 	/* A forked child has no business with the rings, a core dump no use for them. */
 	vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
 
-	mutex_lock(&session->npu->mutex);
+	err = mutex_lock_killable(&session->npu->mutex);
+	if (err)
+		return err;
 	switch (offset) {
 	case NPUPROF_MMAP_CONTROL:
 		err = npuprof_map_entries(session, vma, &session->control,

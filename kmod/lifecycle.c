@@ -61,7 +61,7 @@ static void npuprof_finish(struct npuprof_session *session, enum npuprof_session
 {
 	lockdep_assert_held(&session->npu->lock);
 	npuprof_close_gaps(session);
-	session->state = state;
+	WRITE_ONCE(session->state, state);
 	session->clock_event_ns = NPC_TIME_NEVER;
 	session->latency_ns = NPC_TIME_NEVER;
 	npuprof_set_ring_states(session, ring_state);
@@ -287,7 +287,7 @@ void npuprof_sessions_resume(struct npuprof_device *npu)
 	flags = npuprof_lock(npu);
 	npu->paused = false;
 	npuprof_unlock(npu, flags);
-	npu->epoch++;
+	WRITE_ONCE(npu->epoch, npu->epoch + 1);
 	npuprof_sampler_readmit(npu);
 	list_for_each_entry(session, &npu->sessions, node) {
 		if (!session->paused)

@@ -93,10 +93,7 @@ int npuprof_pages_insert(struct vm_area_struct *vma, unsigned long *address,
 	err = vm_insert_pages(vma, *address, pages->pages, &left);
 	if (!err)
 		*address += count << PAGE_SHIFT;
-	/*
-	 * The addresses are right; what it calls a fault is a table of pages that it got no
-	 * memory for.
-	 */
+	/* The addresses are right; its fault is a table of pages that it got no memory for. */
 	return err == -EFAULT ? -ENOMEM : err;
 }
 
@@ -130,7 +127,8 @@ int npuprof_memory_charge(struct user_struct *user, const struct file *file, uns
 {
 	unsigned long used = atomic_long_add_return(pages, &user->locked_vm);
 
-	limit += (unsigned long)(npuprof_mlock_kb >> (PAGE_SHIFT - 10)) * npuprof_device_count();
+	limit += (unsigned long)(READ_ONCE(npuprof_mlock_kb) >> (PAGE_SHIFT - 10)) *
+		 npuprof_device_count();
 	if (used <= limit || file_ns_capable(file, &init_user_ns, CAP_IPC_LOCK))
 		return 0;
 	atomic_long_sub(pages, &user->locked_vm);

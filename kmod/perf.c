@@ -144,9 +144,9 @@ static struct npuprof_device *npuprof_get_powered(struct npuprof_perf_pmu *mine)
 	if (!npu)
 		return ERR_PTR(-ENODEV);
 
-	/* Before any lock of the device: resuming takes them. Disabled is as good as powered. */
+	/* Disabled is as good as powered. */
 	if (!READ_ONCE(npu->gone)) {
-		err = pm_runtime_resume_and_get(npu->dev.parent);
+		err = npuprof_power_get(npu);
 		if (err == -EACCES) {
 			pm_runtime_get_noresume(npu->dev.parent);
 			err = 0;

@@ -304,7 +304,7 @@ enum hrtimer_restart npuprof_perf_timer(struct hrtimer *timer)
 	if (npu->gone || !npu->perf.busy_cores)
 		goto out;
 	begin = ktime_get_ns();
-	while (npu->perf.cursor < cores && spent < NPUPROF_SLOT_NS) {
+	while (npu->perf.cursor < cores && spent < npu->slot_work_ns) {
 		npuprof_refresh(npu, npu->perf.cursor,
 				npu->perf.cores[npu->perf.cursor].counting | BIT(NPUPROF_CYCLES));
 		npu->perf.cursor++;

@@ -109,6 +109,9 @@ struct refnpu_queue {
  * @ready: FIFOs that interrupted and were not served yet
  * @next_fifo: the FIFO that is served next
  * @interrupted: the device was not asked yet why it interrupted
+ * @polled: sessions with rings that the device writes
+ * @polled_count: how many
+ * @polls_left: of them, those to be looked at because a queue interrupted
  * @overflowed: cores with overflowed counters not read yet
  * @core_ring: ring that samples a core over registers
  * @service: what interrupts left, FIFOs that gather, and the watchdog
@@ -135,6 +138,9 @@ struct refnpu {
 	DECLARE_BITMAP(ready, REFNPU_FIFOS + REFNPU_MAX_CORES);
 	unsigned int next_fifo;
 	bool interrupted;
+	struct list_head polled;
+	unsigned int polled_count;
+	unsigned int polls_left;
 	DECLARE_BITMAP(overflowed, REFNPU_MAX_CORES);
 	struct npuprof_ring *core_ring[REFNPU_MAX_CORES];
 	struct hrtimer service;

@@ -94,6 +94,38 @@ static bool refnpu_may_go_over_registers(const struct npuprof_ring *ring)
 	       !npc_channel_sampled(ring->config.channel);
 }
 
+static bool refnpu_any_queue(const struct npuprof_session *session)
+{
+	unsigned int i;
+
+	for (i = 1; i < session->ring_count; i++)
+		if (session->rings[i]->device_path)
+			return true;
+	return false;
+}
+
+static void refnpu_list_polled(struct refnpu *refnpu, struct npuprof_session *session)
+{
+	unsigned long flags;
+
+	flags = npuprof_lock(&refnpu->npu);
+	list_add_tail(&session->polled, &refnpu->polled);
+	refnpu->polled_count++;
+	npuprof_unlock(&refnpu->npu, flags);
+}
+
+static void refnpu_unlist_polled(struct refnpu *refnpu, struct npuprof_session *session)
+{
+	unsigned long flags;
+
+	flags = npuprof_lock(&refnpu->npu);
+	if (!list_empty(&session->polled)) {
+		list_del_init(&session->polled);
+		refnpu->polled_count--;
+	}
+	npuprof_unlock(&refnpu->npu, flags);
+}
+
 static int refnpu_arm(struct npuprof_session *session, bool registers_only)
 {
 	struct refnpu *refnpu = to_refnpu(session->npu);
@@ -114,6 +146,8 @@ static int refnpu_arm(struct npuprof_session *session, bool registers_only)
 			return err;
 	}
 	session->poll_interval_ns = NPUPROF_POLL_MIN_NS;
+	if (refnpu_any_queue(session))
+		refnpu_list_polled(refnpu, session);
 	refnpu_service_start(refnpu);
 	refnpu_write32(refnpu, &session->account, REFNPU_INT_ENABLE, REFNPU_INT_ALL);
 	return 0;
@@ -305,6 +339,7 @@ static void refnpu_disarm(struct npuprof_session *session)
 	unsigned int i;
 
 	lockdep_assert_held(&refnpu->npu.mutex);
+	refnpu_unlist_polled(refnpu, session);
 	if (refnpu_owns_window(session)) {
 		refnpu_write32(refnpu, account, REFNPU_TRACE_WINDOW, 0);
 		refnpu_write32(refnpu, account, REFNPU_TRACE_ENABLE, 0);

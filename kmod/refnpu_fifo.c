@@ -288,12 +288,14 @@ void refnpu_fifos_publish(struct refnpu *refnpu)
 	lockdep_assert_held(&refnpu->npu.mutex);
 	list_for_each_entry(fifo, &refnpu->busy_fifos, node) {
 		/* Of a look that is under way the rest, then what came since. */
-		unsigned int looks = fifo->left ? 2 : 1;
+		unsigned int looks = READ_ONCE(fifo->left) ? 2 : 1;
 		u32 taken = 0;
+		u64 until;
 
 		while (looks) {
 			flags = npuprof_lock(&refnpu->npu);
-			if (refnpu_drain(refnpu, fifo, ktime_get_ns() + NPUPROF_SLOT_NS, &taken))
+			until = npuprof_slot_end(&refnpu->npu, ktime_get_ns());
+			if (refnpu_drain(refnpu, fifo, until, &taken))
 				looks--;
 			npuprof_unlock(&refnpu->npu, flags);
 			cond_resched();

@@ -39,7 +39,7 @@ static void refnpu_give_up(struct refnpu *refnpu)
 void refnpu_check_presence(struct refnpu *refnpu)
 {
 	/* The bus keeps it away after an error, and may bring it back. */
-	if (to_pci_dev(refnpu->bus)->error_state == pci_channel_io_frozen)
+	if (READ_ONCE(to_pci_dev(refnpu->bus)->error_state) == pci_channel_io_frozen)
 		set_bit(REFNPU_FROZEN, &refnpu->dead);
 	if (test_bit(REFNPU_FROZEN, &refnpu->dead))
 		return;
@@ -191,6 +191,7 @@ static struct refnpu *refnpu_alloc(struct pci_dev *pdev)
 	refnpu->service_ns = NPC_TIME_NEVER;
 	refnpu->watchdog_ns = NPC_TIME_NEVER;
 	INIT_LIST_HEAD(&refnpu->busy_fifos);
+	INIT_LIST_HEAD(&refnpu->polled);
 	hrtimer_setup(&refnpu->service, refnpu_service_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_HARD);
 	/* Undone last, after interrupts and mappings. */

@@ -5,7 +5,7 @@
  * slots the reader has left. While records flow, no register is read.
  */
 #include <linux/ktime.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
@@ -13,9 +13,9 @@
 
 /*
  * Where the CPU's view has to be synchronised, so much of a ring is at most, in one look by a
- * timer.
+ * timer: the copy is part of an operation that is not cut.
  */
-#define REFNPU_SYNC_BYTES	SZ_64K
+#define REFNPU_SYNC_BYTES	SZ_16K
 
 static struct refnpu_queue *refnpu_queue(struct npuprof_ring *ring)
 {
@@ -69,6 +69,7 @@ static void refnpu_unmap(struct refnpu *refnpu, struct refnpu_queue *queue)
 static int refnpu_map(struct refnpu *refnpu, struct npuprof_ring *ring)
 {
 	struct refnpu_queue *queue = refnpu_queue(ring);
+	int err = -ENOMEM;
 	unsigned int i;
 
 	lockdep_assert_held(&refnpu->npu.mutex);
@@ -78,18 +79,25 @@ static int refnpu_map(struct refnpu *refnpu, struct npuprof_ring *ring)
 	if (!queue->pages)
 		return -ENOMEM;
 	for (i = 0; i < ring->pages.count; i++) {
-		dma_addr_t address = dma_map_page(refnpu->bus, ring->pages.pages[i], 0, PAGE_SIZE,
-						  DMA_FROM_DEVICE);
+		dma_addr_t address;
 
-		if (dma_mapping_error(refnpu->bus, address)) {
-			refnpu_unmap(refnpu, queue);
-			return -ENOMEM;
+		if (fatal_signal_pending(current)) {
+			err = -EINTR;
+			goto fail;
 		}
+		address = dma_map_page(refnpu->bus, ring->pages.pages[i], 0, PAGE_SIZE,
+				       DMA_FROM_DEVICE);
+		if (dma_mapping_error(refnpu->bus, address))
+			goto fail;
 		queue->pages[queue->page_count++] = address;
 		queue->sync |= dma_need_sync(refnpu->bus, address);
 		cond_resched();
 	}
 	return 0;
+
+fail:
+	refnpu_unmap(refnpu, queue);
+	return err;
 }
 
 static void refnpu_queue_program(struct refnpu *refnpu, struct npuprof_ring *ring)
@@ -126,7 +134,8 @@ static void refnpu_queue_program(struct refnpu *refnpu, struct npuprof_ring *rin
  * @ring: empty ring
  *
  * Context: Process context, may sleep. npuprof_device.mutex is held.
- * Return: 0, -EBUSY (no queue left), -ENOMEM, -EIO (the device refuses).
+ * Return: 0, -EBUSY (no queue left), -ENOMEM, -EINTR (the caller was killed), -EIO (the device
+ * refuses).
  */
 int refnpu_queue_arm(struct npuprof_ring *ring)
 {

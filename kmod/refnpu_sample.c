@@ -179,7 +179,8 @@ u32 refnpu_sample_cost(struct npuprof_device *npu, const struct npuprof_add_ring
 	 * counters.
 	 */
 	totals = to_refnpu(npu)->totals[refnpu_unit_of(add->channel)];
-	return div_u64((u64)caps->sample_cost_ns * (totals + 2), caps->counters + 3);
+	return min_t(u64, U32_MAX,
+		     div_u64((u64)caps->sample_cost_ns * (totals + 2), caps->counters + 3));
 }
 
 /**

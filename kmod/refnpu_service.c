@@ -42,9 +42,26 @@ static struct npuprof_account *refnpu_read_overflowed(struct refnpu *refnpu, uns
 	return account;
 }
 
+/* Has sessions looked at, one after the other, because a queue interrupted. False as below. */
+static bool refnpu_poll_sessions(struct refnpu *refnpu, u64 until)
+{
+	struct npuprof_session *session;
+
+	lockdep_assert_held(&refnpu->npu.lock);
+	for (; refnpu->polls_left && !list_empty(&refnpu->polled); refnpu->polls_left--) {
+		if (ktime_get_ns() >= until)
+			return false;
+		session = list_first_entry(&refnpu->polled, struct npuprof_session, polled);
+		list_move_tail(&session->polled, &refnpu->polled);
+		npuprof_poll_now(session);
+	}
+	refnpu->polls_left = 0;
+	return true;
+}
+
 /*
- * Works until @until at what interrupts left and time has brought. Returns true if nothing is
- * left.
+ * Works at what interrupts left and time has brought. Returns false if @until came before the
+ * end.
  */
 static bool refnpu_work_off(struct refnpu *refnpu, u64 now, u64 until)
 {
@@ -53,6 +70,8 @@ static bool refnpu_work_off(struct refnpu *refnpu, u64 now, u64 until)
 	unsigned int bit;
 
 	lockdep_assert_held(&refnpu->npu.lock);
+	if (!refnpu_poll_sessions(refnpu, until))
+		return false;
 	for_each_set_bit(bit, refnpu->overflowed, npuprof_cores(&refnpu->npu)) {
 		begin = ktime_get_ns();
 		account = refnpu_read_overflowed(refnpu, bit);
@@ -105,7 +124,6 @@ static void refnpu_note(struct refnpu *refnpu, bool watchdog)
 {
 	struct npuprof_account *account = refnpu_account(refnpu);
 	struct npuprof_device *npu = &refnpu->npu;
-	struct npuprof_session *session;
 	u32 status;
 
 	lockdep_assert_held(&npu->lock);
@@ -125,8 +143,7 @@ static void refnpu_note(struct refnpu *refnpu, bool watchdog)
 		refnpu_note_cores(refnpu, account, false);
 	/* Which queue it was does not matter: all of a session are looked at together. */
 	if (status & REFNPU_INT_QUEUE)
-		list_for_each_entry(session, &npu->sessions, node)
-			npuprof_poll_now(session);
+		refnpu->polls_left = refnpu->polled_count;
 	if ((status & REFNPU_INT_DRAINED) && npu->window_owner) {
 		npuprof_tell_drained(npu->window_owner);
 		npuprof_send_wakeup(npu->window_owner);
@@ -137,7 +154,7 @@ static void refnpu_work_slot(struct refnpu *refnpu, u64 begin)
 {
 	struct npuprof_account *account = refnpu_account(refnpu);
 	bool watchdog = begin >= refnpu->watchdog_ns;
-	u64 now, next;
+	u64 now, next, until = npuprof_slot_end(&refnpu->npu, begin);
 	bool over;
 
 	lockdep_assert_held(&refnpu->npu.lock);
@@ -146,9 +163,10 @@ static void refnpu_work_slot(struct refnpu *refnpu, u64 begin)
 		refnpu->watchdog_ns = begin + REFNPU_WATCHDOG_NS;
 	if (watchdog || refnpu->interrupted)
 		refnpu_note(refnpu, watchdog);
-	over = refnpu_dead(refnpu) || refnpu_work_off(refnpu, begin, begin + NPUPROF_SLOT_NS);
+	over = refnpu_dead(refnpu) || refnpu_work_off(refnpu, begin, until);
 	now = ktime_get_ns();
 	npuprof_charge(&refnpu->npu, account, now - begin - refnpu->elsewhere_ns);
+	refnpu->npu.longest_ns = max(refnpu->npu.longest_ns, now - begin);
 	refnpu->rest_ns = now + (now - begin) * NPUPROF_PAUSE_RATIO;
 	if (refnpu_dead(refnpu))
 		return;

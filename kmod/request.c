@@ -89,7 +89,7 @@ int npuprof_session_start(struct npuprof_session *session, struct npuprof_contro
 	session->powered = true;
 
 	flags = npuprof_lock(npu);
-	session->state = NPUPROF_SESSION_RUNNING;
+	WRITE_ONCE(session->state, NPUPROF_SESSION_RUNNING);
 	npuprof_set_ring_states(session, NPUPROF_RING_RUNNING);
 	npuprof_unlock(npu, flags);
 
@@ -112,7 +112,7 @@ int npuprof_session_start(struct npuprof_session *session, struct npuprof_contro
 
 idle:
 	flags = npuprof_lock(npu);
-	session->state = NPUPROF_SESSION_IDLE;
+	WRITE_ONCE(session->state, NPUPROF_SESSION_IDLE);
 	npuprof_set_ring_states(session, NPUPROF_RING_IDLE);
 	npuprof_unlock(npu, flags);
 	pm_runtime_put(npu->dev.parent);
@@ -134,8 +134,8 @@ static int npuprof_begin_stop(struct npuprof_session *session,
 	int err;
 
 	flags = npuprof_lock(npu);
-	session->state = NPUPROF_SESSION_STOPPING;
-	session->drained = false;
+	WRITE_ONCE(session->state, NPUPROF_SESSION_STOPPING);
+	WRITE_ONCE(session->drained, false);
 	npuprof_unlock(npu, flags);
 
 	memset(&session->stop, 0, sizeof(session->stop));
@@ -146,7 +146,7 @@ static int npuprof_begin_stop(struct npuprof_session *session,
 		return 0;
 	/* Whoever takes leave of the device, or brings it back, finds the session running. */
 	flags = npuprof_lock(npu);
-	session->state = NPUPROF_SESSION_RUNNING;
+	WRITE_ONCE(session->state, NPUPROF_SESSION_RUNNING);
 	npuprof_unlock(npu, flags);
 	return err;
 }
@@ -216,7 +216,7 @@ static void npuprof_finish_stop(struct npuprof_session *session)
 	if (!answers)
 		npuprof_end_epoch(session, NPUPROF_LOSS_RESET);
 	npuprof_close_gaps(session);
-	session->state = NPUPROF_SESSION_STOPPED;
+	WRITE_ONCE(session->state, NPUPROF_SESSION_STOPPED);
 	npuprof_set_ring_states(session, NPUPROF_RING_STOPPED);
 	npuprof_wake_reader(session);
 	npuprof_send_wakeup(session);

@@ -15,6 +15,9 @@
 #include "session.h"
 #include "trace.h"
 
+/* Places that a group may begin at, of which the best is taken. */
+#define NPUPROF_STAGGER_TRIES	8
+
 /*
  * Counts samples that are left out before the round that begins now, because earlier rounds took
  * too long or the period was stretched. Their time is covered by the samples of this round.
@@ -27,8 +30,9 @@ static void npuprof_skip_samples(struct npuprof_group *group, u64 now)
 
 	lockdep_assert_held(&session->npu->lock);
 	if (now >= group->next_ns + group->period_ns)
-		group->next_ns += div64_u64(now - group->next_ns, group->period_ns) *
-				  group->period_ns;
+		WRITE_ONCE(group->next_ns,
+			   group->next_ns + div64_u64(now - group->next_ns, group->period_ns) *
+						    group->period_ns);
 	if (now < group->counted_ns + group->asked_ns)
 		return;
 	passed = div64_u64(now - group->counted_ns, group->asked_ns);
@@ -84,9 +88,9 @@ static enum hrtimer_restart npuprof_sample_timer(struct hrtimer *timer)
 	begin = ktime_get_ns();
 	if (session->timers_on) {
 		due = 0;
-		if (npuprof_sample_some(group, begin + NPUPROF_SLOT_NS)) {
-			group->next_ns += group->period_ns;
-			due = group->next_ns;
+		if (npuprof_sample_some(group, npuprof_slot_end(npu, begin))) {
+			due = group->next_ns + group->period_ns;
+			WRITE_ONCE(group->next_ns, due);
 		}
 		npuprof_send_wakeup(session);
 		now = ktime_get_ns();
@@ -143,16 +147,59 @@ static u64 npuprof_shortest_period(struct npuprof_session *session)
 	return shortest;
 }
 
-/*
- * By how much a group's rounds are put off, so that groups that start together, with periods that
- * are as a rule multiples of each other, do not all want the CPU at the same time. Each group keeps
- * away from those before it, because multiples of the golden ratio fill an interval evenly.
- */
-static u64 npuprof_stagger(struct npuprof_device *npu, u64 shortest_ns)
+/* How near rounds that begin at @first_ns and every @period_ns come to those of @other. */
+static u64 npuprof_distance(const struct npuprof_group *other, u64 first_ns, u64 period_ns)
 {
-	lockdep_assert_held(&npu->lock);
-	npu->stagger += 0x9e3779b9;
-	return mul_u64_u32_shr(shortest_ns, npu->stagger, 32);
+	/* As a rule one period is a multiple of the other. */
+	u64 period = min(other->period_ns, period_ns);
+	u64 next_ns = READ_ONCE(other->next_ns);
+	u64 apart;
+
+	/* It was not started yet. */
+	if (!next_ns)
+		return NPC_TIME_NEVER;
+	div64_u64_rem(max(first_ns, next_ns) - min(first_ns, next_ns), period, &apart);
+	return min(apart, period - apart);
+}
+
+/* The same of all groups of all sessions. */
+static u64 npuprof_nearest(const struct npuprof_device *npu, u64 first_ns, u64 period_ns)
+{
+	const struct npuprof_session *session;
+	const struct npuprof_group *group;
+	u64 nearest = NPC_TIME_NEVER;
+
+	lockdep_assert_held(&npu->mutex);
+	list_for_each_entry(session, &npu->sessions, node)
+		list_for_each_entry(group, &session->groups, node)
+			nearest = min(nearest, npuprof_distance(group, first_ns, period_ns));
+	return nearest;
+}
+
+/*
+ * When the first round of a group begins: one period after @now_ns, put off by some of the shortest
+ * period of its session, so that groups, of whichever sessions, do not all want the CPU at the same
+ * time. Multiples of the golden ratio fill an interval evenly; of some of them the one that keeps
+ * farthest away from all others is taken.
+ */
+static u64 npuprof_stagger(struct npuprof_device *npu, const struct npuprof_group *group,
+			   u64 now_ns, u64 shortest_ns)
+{
+	u64 first_ns, distance, best_ns = 0, farthest = 0;
+	unsigned int i;
+
+	lockdep_assert_held(&npu->mutex);
+	for (i = 0; i < NPUPROF_STAGGER_TRIES; i++) {
+		npu->stagger += 0x9e3779b9;
+		first_ns = now_ns + group->period_ns +
+			   mul_u64_u32_shr(shortest_ns, npu->stagger, 32);
+		distance = npuprof_nearest(npu, first_ns, group->period_ns);
+		if (best_ns && distance <= farthest)
+			continue;
+		best_ns = first_ns;
+		farthest = distance;
+	}
+	return best_ns;
 }
 
 /* What a ring of a session that is about to go on would take over registers. */
@@ -215,23 +262,26 @@ void npuprof_sampler_readmit(struct npuprof_device *npu)
  */
 void npuprof_sampler_start(struct npuprof_session *session)
 {
+	u64 now, first, periods, shortest = npuprof_shortest_period(session);
 	struct npuprof_device *npu = session->npu;
 	struct npuprof_group *group;
 	unsigned long flags;
-	u64 first, periods, shortest = npuprof_shortest_period(session);
 
 	lockdep_assert_held(&npu->mutex);
-	flags = npuprof_lock(npu);
 	list_for_each_entry(group, &session->groups, node) {
-		group->last_ns = ktime_get_ns();
-		first = group->period_ns + npuprof_stagger(npu, shortest);
-		group->next_ns = group->last_ns + first;
+		now = ktime_get_ns();
+		first = npuprof_stagger(npu, group, now, shortest);
+		group->last_ns = now;
+		WRITE_ONCE(group->next_ns, first);
 		/* The first sample is one of those asked for, and not late. */
-		periods = max_t(u64, 1, div64_u64(first, group->asked_ns));
-		group->counted_ns = group->next_ns - periods * group->asked_ns;
+		periods = max_t(u64, 1, div64_u64(first - now, group->asked_ns));
+		group->counted_ns = first - periods * group->asked_ns;
+	}
+	/* All on one CPU. */
+	flags = npuprof_lock(npu);
+	list_for_each_entry(group, &session->groups, node)
 		hrtimer_start(&group->timer, ns_to_ktime(group->next_ns),
 			      HRTIMER_MODE_ABS_PINNED_HARD);
-	}
 	npuprof_unlock(npu, flags);
 }
 
@@ -269,7 +319,7 @@ void npuprof_sampler_rest(struct npuprof_session *session)
 
 		while (rounds) {
 			flags = npuprof_lock(npu);
-			if (npuprof_sample_some(group, ktime_get_ns() + NPUPROF_SLOT_NS))
+			if (npuprof_sample_some(group, npuprof_slot_end(npu, ktime_get_ns())))
 				rounds--;
 			npuprof_unlock(npu, flags);
 			cond_resched();

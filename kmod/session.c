@@ -31,10 +31,7 @@ static void npuprof_tick_at(struct npuprof_session *session, u64 due_ns)
 	hrtimer_start(&session->tick, ns_to_ktime(due_ns), HRTIMER_MODE_ABS_SOFT);
 }
 
-/*
- * Looks whether records have waited long enough. Returns false if @until came before the last
- * ring.
- */
+/* Looks whether records have waited long enough. False if @until came before the last ring. */
 static bool npuprof_check_latencies(struct npuprof_session *session, u64 until)
 {
 	u64 now = ktime_get_ns();
@@ -71,7 +68,7 @@ static enum hrtimer_restart npuprof_tick(struct hrtimer *timer)
 		if (begin >= session->clock_event_ns)
 			npuprof_emit_clock(session);
 		if (session->tick_next || begin >= session->latency_ns)
-			over = npuprof_check_latencies(session, begin + NPUPROF_SLOT_NS);
+			over = npuprof_check_latencies(session, npuprof_slot_end(npu, begin));
 		next = min(session->latency_ns, session->clock_event_ns);
 		npuprof_send_wakeup(session);
 		now = ktime_get_ns();
@@ -221,7 +218,7 @@ static enum hrtimer_restart npuprof_poll_timer(struct hrtimer *timer)
 	if (!session->poll_next)
 		session->poll_begin_ns = begin;
 	if (READ_ONCE(session->timers_on))
-		next = npu->ops->poll(session, begin + NPUPROF_SLOT_NS);
+		next = npu->ops->poll(session, npuprof_slot_end(npu, begin));
 	over = !session->poll_next;
 	spin_unlock(&session->poll_lock);
 
@@ -266,7 +263,7 @@ void npuprof_poll_now(struct npuprof_session *session)
 void npuprof_tell_drained(struct npuprof_session *session)
 {
 	lockdep_assert_held(&session->npu->lock);
-	session->drained = true;
+	WRITE_ONCE(session->drained, true);
 	session->wake = true;
 }
 
@@ -282,7 +279,7 @@ void npuprof_timers_start(struct npuprof_session *session)
 	unsigned long flags;
 
 	flags = npuprof_lock(npu);
-	session->timers_on = true;
+	WRITE_ONCE(session->timers_on, true);
 	session->tick_next = 0;
 	session->tick_rest_ns = 0;
 	session->poll_next = 0;
@@ -305,7 +302,7 @@ void npuprof_timers_stop(struct npuprof_session *session)
 	unsigned long flags;
 
 	flags = npuprof_lock(npu);
-	session->timers_on = false;
+	WRITE_ONCE(session->timers_on, false);
 	session->tick_ns = NPC_TIME_NEVER;
 	npuprof_unlock(npu, flags);
 	hrtimer_cancel(&session->tick);
@@ -506,6 +503,7 @@ struct npuprof_session *npuprof_session_open(struct npuprof_device *npu, const s
 	init_waitqueue_head(&session->wait);
 	init_irq_work(&session->wake_work, npuprof_wake);
 	INIT_LIST_HEAD(&session->groups);
+	INIT_LIST_HEAD(&session->polled);
 	mutex_init(&session->setup);
 	spin_lock_init(&session->poll_lock);
 	hrtimer_setup(&session->tick, npuprof_tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);

@@ -97,14 +97,15 @@ static inline void *npuprof_ring_priv(struct npuprof_ring *ring)
  * struct npuprof_group - rings of one session that are sampled over registers with one period
  * @session: whose
  * @node: in npuprof_session.groups
- * @timer: pinned to the CPU that started the session
+ * @timer: pinned to the CPU that started the session; should that go off line, to the one that the
+ *	kernel moves it to
  * @rings: in the order of sampling
  * @ring_count: how many rings
  * @core_count: how many of them are about cores
  * @cursor: next ring of a round that is under way, NULL between rounds
  * @latched: what npuprof_pmu_ops.latch said for this round
  * @period_ns: period
- * @next_ns: CLOCK_MONOTONIC at which the next round begins
+ * @next_ns: CLOCK_MONOTONIC at which the next round begins, 0 before npuprof_sampler_start()
  * @last_ns: the same of the last round
  * @asked_ns: period that was asked for; @period_ns is a multiple of it where the CPU cannot afford
  *	that
@@ -178,6 +179,8 @@ struct npuprof_group {
  * @poll_any: it found rings that the device writes; for the driver
  * @poll_progress: it found news; for the driver
  * @poll_lock: serialises those looks
+ * @polled: for the driver, to list sessions with rings that the device writes; under
+ *	npuprof_device.lock
  * @timers_on: timers may be started; under npuprof_device.lock
  */
 struct npuprof_session {
@@ -235,6 +238,7 @@ struct npuprof_session {
 	bool poll_any;
 	bool poll_progress;
 	spinlock_t poll_lock; /* looks at rings that the device writes */
+	struct list_head polled;
 	bool timers_on;
 };
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -84,13 +85,36 @@ int ResetDevice(unsigned device) {
   return WriteFile("/sys/bus/pci/devices/" + PciAddress(device) + "/reset", "1");
 }
 
+uint64_t Account(const std::string& who, const std::string& figure, unsigned device) {
+  const std::string text =
+      "\n" + ReadFile("/sys/kernel/debug/npuprof/" + std::to_string(device) + "/account") + "\n";
+  const size_t begin = text.find("\n" + who + " ");
+  const std::string line =
+      begin == std::string::npos ? "" : text.substr(begin + 1, text.find('\n', begin + 1) - begin - 1);
+  const std::string name = " " + figure + "=";
+  const size_t at = line.find(name);
+  EXPECT_NE(at, std::string::npos) << "no " << figure << " of " << who << " in:" << text;
+  return at == std::string::npos ? UINT64_MAX : std::stoull(line.substr(at + name.size()));
+}
+
 uint64_t LongestCallback(unsigned device) {
-  const std::string text = ReadFile("/sys/kernel/debug/npuprof/" + std::to_string(device) + "/account");
-  const std::string name = "max_callback_ns=";
-  const size_t line = text.find("session ");
-  const size_t at = line == std::string::npos ? line : text.find(name, line);
-  EXPECT_NE(at, std::string::npos) << "no session in: " << text;
-  return at == std::string::npos ? UINT64_MAX : std::stoull(text.substr(at + name.size()));
+  return Account("longest", "callback_ns", device);
+}
+
+void SimulatedTime::TearDown() {
+  if (!TimeIsTheModules()) return;
+  EXPECT_LE(LongestCallback(), kLongestCallback);
+}
+
+int OpenPerfEvent(uint64_t config, unsigned device) {
+  const std::string pmu = "/sys/bus/event_source/devices/npuprof_" + std::to_string(device) + "/";
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = static_cast<uint32_t>(std::atoi(ReadFile(pmu + "type").c_str()));
+  attr.config = config;
+  const int cpu = std::atoi(ReadFile(pmu + "cpumask").c_str());
+  const long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+  return fd < 0 ? -errno : static_cast<int>(fd);
 }
 
 bool WaitNode(unsigned device, bool present) {

@@ -2,6 +2,7 @@
 // What tests of the kernel module share.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -46,10 +47,20 @@ std::string ReadFile(const std::string& path);
 std::string PciAddress(unsigned device);
 /// A function-level reset with the driver's consent, which ends all tasks. @return 0 or a negative errno
 int ResetDevice(unsigned device);
-/// In simulated time: a slot of 50 us, and one operation that was begun before it was over; docs/kernel.md names them.
-inline constexpr uint64_t kLongestCallback = 50'000 + 10'000;
-/// Longest interrupt or timer callback of the only session of a device, in nanoseconds, from debugfs.
+/// NPUPROF_SLOT_NS: longest that an interrupt or timer callback takes. Asserted in simulated time alone.
+inline constexpr uint64_t kLongestCallback = 50'000;
+/// Longest one since the device was bound, in nanoseconds, for whomever, also for sessions that are closed.
 uint64_t LongestCallback(unsigned device = 0);
+/// A figure of an account in debugfs: of "driver", "perf" or "session <number>".
+uint64_t Account(const std::string& who, const std::string& figure, unsigned device = 0);
+/// Opens an event of perf on the device as a whole. @return a descriptor or a negative errno
+int OpenPerfEvent(uint64_t config, unsigned device = 0);
+
+/// What is tested where time counts instructions, so that a duration is a property of the code.
+struct SimulatedTime : testing::Test {
+  void TearDown() override;
+};
+
 /// Until the node is there (or not). False after half a minute.
 bool WaitNode(unsigned device, bool present);
 
