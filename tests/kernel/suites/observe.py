@@ -10,7 +10,7 @@ import sys
 import time
 
 import npu
-from events import Trace
+from events import TRACING, Trace
 from npu import Port, Session, read, write
 
 DEBUG = "/sys/kernel/debug/npuprof/0"
@@ -97,6 +97,59 @@ def test_debugfs_shows_sessions_and_their_rings():
         assert f"session {number} " in read(f"{DEBUG}/account")
     assert "session" not in read(f"{DEBUG}/sessions")
     assert "=0\n" in read(f"{DEBUG}/claims")
+
+
+def test_the_longest_callback_is_that_of_all_accounts_and_outlives_sessions():
+    def longest():
+        return int(re.match(r"longest callback_ns=(\d+)\n", read(f"{DEBUG}/account")).group(1))
+    with Session(0) as session:
+        session.add(npu.TASK_LOG, slots=64, flags=npu.REGISTER_PATH)
+        session.start()
+        port.submit(0, npu.VECTOR, cycles=2000, count=20)
+        port.wait(0)
+        session.stop(10**9)
+        most = max(int(ns) for ns in re.findall(r" max_callback_ns=(\d+)", read(f"{DEBUG}/account")))
+        assert 0 < most <= longest(), (most, longest())
+    assert longest() >= most
+
+
+def sampling_cpus(times):
+    """On which CPUs the timers that sample ran when they did so many times."""
+    def ran():
+        return re.findall(r"\[(\d+)\] .*function=npuprof_sample_timer", read(f"{TRACING}/trace"))
+    enable = f"{TRACING}/events/timer/hrtimer_expire_entry/enable"
+    write(f"{TRACING}/trace", "")
+    write(enable, "1")
+    try:
+        npu.wait_for(lambda: len(ran()) >= times, "the timers that sample")
+        return {int(cpu) for cpu in ran()}
+    finally:
+        write(enable, "0")
+
+
+def test_sampling_timers_stay_on_the_cpu_that_started_them_and_survive_its_end():
+    online = "/sys/devices/system/cpu/cpu1/online"
+    if not os.path.exists(online):
+        raise npu.Skip("this machine has no second CPU that can go")
+    all_cpus = os.sched_getaffinity(0)
+    with Session(0) as session:
+        for core, period in enumerate((20 * 10**6, 40 * 10**6)):
+            session.add(npu.CORE_SAMPLE, core=core, kind=npu.CORE_CUBE, slots=4096, period_ns=period, events=[0x8],
+                        flags=npu.REGISTER_PATH)
+        os.sched_setaffinity(0, {1})
+        try:
+            session.start()
+        finally:
+            os.sched_setaffinity(0, all_cpus)
+        assert sampling_cpus(20) == {1}
+        write(online, "0")
+        try:
+            assert sampling_cpus(20) == {0}, "they moved to the CPU that is left"
+        finally:
+            write(online, "1")
+        assert sampling_cpus(20) == {0}, "they stay there"
+        session.stop()
+        assert all(entry[0] > 10 for entry in session.ring_entries()[1:]), session.ring_entries()
 
 
 def test_debugfs_shows_no_addresses_and_only_to_root():

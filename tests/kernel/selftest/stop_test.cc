@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// STOP in its order: the device is switched off, that is read back, and only then its memory is taken away.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "port.h"
+#include "profiler.h"
+#include "selftest.h"
+
+namespace selftest {
+namespace {
+
+using namespace conformance;
+
+// By the model's own account, while its tasks go on.
+TEST(Close, AfterStopTheDeviceWritesNothingAndNobodyLatches) {
+  constexpr uint64_t kTasks = 1000;
+  Port port;
+  for (uint32_t path : {NPUPROF_RING_REGISTER_PATH, NPUPROF_RING_DEVICE_PATH}) {
+    Profiler profiler;
+    ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 1u << 12, path)), 1);
+    ASSERT_EQ(profiler.Add(PmuRing(1u << 12, path)), 2);
+    ASSERT_EQ(profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 10 * kMs, 1u << 10, {0x416}, path)), 3);
+    ASSERT_EQ(profiler.Add(UnitRing(NPUPROF_CHANNEL_HBM, 20 * kMs, 1u << 12, path)), 4);
+    profiler.Start();
+    const uint64_t started = port.Totals().started;
+    port.SubmitSpread(kTasks, port.Now() + 5 * kMs, 2 * kMs);
+    ASSERT_TRUE(port.WaitStarted(started + 20));
+    ASSERT_EQ(profiler.Control(NPUPROF_IOC_STOP), 0);
+
+    const npusim_port_stats wrote = port.Stats();
+    const npusim_totals totals = port.Totals();
+    // An interrupt that was on its way may still be asked for its cause.
+    npusim_totals quiet = totals;
+    for (bool same = false; !same && quiet.started < started + kTasks / 2;) {
+      usleep(5000);
+      const npusim_totals now = port.Totals();
+      same = now.reg_reads == quiet.reg_reads && now.reg_writes == quiet.reg_writes;
+      quiet = now;
+    }
+    const npuprof_stats own = profiler.Stats();
+    uint64_t heads = 0;
+    for (int ring = 0; ring <= 4; ++ring) heads += profiler.Head(ring);
+    ASSERT_TRUE(port.Drain());
+    const npusim_totals after = port.Totals();
+    ASSERT_GT(after.ended, quiet.ended + 100) << "nothing ran any more, so nothing is shown";
+    EXPECT_GT(heads, 40u) << "nothing ran before, either";
+
+    EXPECT_EQ(port.Stats().dma_writes, wrote.dma_writes);
+    EXPECT_EQ(port.Stats().dma_blocked, wrote.dma_blocked) << "it tried to write where it must not";
+    EXPECT_EQ(after.queue_written, totals.queue_written);
+    EXPECT_EQ(after.queue_dropped, totals.queue_dropped);
+    // A latch of the driver's is a register write.
+    EXPECT_EQ(after.reg_writes, quiet.reg_writes);
+    EXPECT_EQ(profiler.Stats().register_writes, own.register_writes);
+    EXPECT_EQ(profiler.Stats().register_reads, own.register_reads);
+    for (int ring = 0; ring <= 4; ++ring) heads -= profiler.Head(ring);
+    EXPECT_EQ(heads, 0u);
+  }
+}
+
+// Register reads of a STOP with so many rings that the device writes.
+uint64_t ReadsOfStop(uint16_t rings) {
+  Profiler profiler;
+  for (uint16_t core = 0; core < rings; ++core)
+    EXPECT_GT(profiler.Add(BlockRing(NPUPROF_CORE_CUBE, core, 64, NPUPROF_RING_DEVICE_PATH)), 0) << core;
+  profiler.Start();
+  const uint64_t before = profiler.Stats().register_reads;
+  EXPECT_EQ(profiler.Control(NPUPROF_IOC_STOP), 0);
+  return profiler.Stats().register_reads - before;
+}
+
+TEST(Close, StopReadsBackFromEveryQueueThatItIsOff) {
+  constexpr uint16_t kMore = 20;
+  Port port;
+  // How far it is and what it dropped are two reads of each queue; the third comes after it was switched off, and
+  // pushes everything through that was still on its way to memory. A clock bracket may come in between.
+  const uint64_t reads = ReadsOfStop(1 + kMore) - ReadsOfStop(1);
+  EXPECT_GE(reads, 3u * kMore - 4);
+  EXPECT_LE(reads, 3u * kMore + 4);
+}
+
+}  // namespace
+}  // namespace selftest
