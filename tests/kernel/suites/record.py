@@ -48,7 +48,7 @@ def stopped_children(parent):
 def test_stopped_program_loses_what_its_rings_cannot_hold_to_the_last_record():
     result = Run("stopped")
     with open(f"{result.dir}/log", "w+", encoding="utf-8") as log, subprocess.Popen(
-            [command, "record", "-o", result.dir, "--", f"{clients}/plain", TASKS, "2", result.totals, "stop"],
+            [command, "record", "-o", result.dir, "--", f"{clients}/plain", "3000", "2", result.totals, "stop"],
             stdout=log, stderr=subprocess.STDOUT, env=environment(NPUPROF_RING_RECORDS="256")) as recorder:
         try:
             npu.wait_for(lambda: recorder.poll() is not None or stopped_children(recorder.pid), "the program to stop", 60)
@@ -57,7 +57,7 @@ def test_stopped_program_loses_what_its_rings_cannot_hold_to_the_last_record():
             recorder.kill()
             raise
         stopped, = stopped_children(recorder.pid)
-        # Tasks of 100 us each; the NPUs go on alone with those that they have.
+        # 3000 tasks of 100 us; the NPUs go on alone with those that they have.
         time.sleep(1)
         os.kill(stopped, signal.SIGCONT)
         code = recorder.wait()
