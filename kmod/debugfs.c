@@ -19,7 +19,7 @@ static const char *npuprof_state_name(const struct npuprof_session *session)
 		[NPUPROF_SESSION_CLOSED] = "closed",
 	};
 
-	if (session->paused)
+	if (session->paused && npuprof_session_active(session))
 		return "paused";
 	return session->frozen ? "frozen" : names[session->state];
 }

@@ -298,6 +298,26 @@ void npuprof_device_resume(struct npuprof_device *npu)
 }
 
 /**
+ * npuprof_device_abandon() - nobody brought the device back after an error on the bus
+ * @npu: device; it may have come back by now
+ *
+ * Sessions that wait for it are told, and end. Should it come back after all, new ones can be.
+ *
+ * Context: Process context, may sleep.
+ */
+void npuprof_device_abandon(struct npuprof_device *npu)
+{
+	mutex_lock(&npu->mutex);
+	if (npu->paused && !npu->gone) {
+		dev_err(npu->dev.parent,
+			"npuprof%u: the bus did not bring it back after an error; its sessions end, and a reset of it may help\n",
+			npuprof_number(npu));
+		npuprof_sessions_abandon(npu);
+	}
+	mutex_unlock(&npu->mutex);
+}
+
+/**
  * npuprof_power_get() - wake the hardware and keep it awake until pm_runtime_put() of the parent
  * @npu: device
  *

@@ -106,6 +106,7 @@ void npuprof_device_lost(struct npuprof_device *npu);
 bool npuprof_device_found(struct npuprof_device *npu);
 void npuprof_device_pause(struct npuprof_device *npu);
 void npuprof_device_resume(struct npuprof_device *npu);
+void npuprof_device_abandon(struct npuprof_device *npu);
 int npuprof_power_get(struct npuprof_device *npu);
 void npuprof_devices_wait_released(void);
 unsigned int npuprof_device_count(void);

@@ -316,3 +316,30 @@ void npuprof_sessions_resume(struct npuprof_device *npu)
 		npuprof_timers_start(session);
 	}
 }
+
+/**
+ * npuprof_sessions_abandon() - the device stays away, although it is not gone
+ * @npu: paused device
+ *
+ * What it counted since it was paused has no count, as after a reset in which it could not be
+ * asked.
+ *
+ * Context: npuprof_device.mutex is held.
+ */
+void npuprof_sessions_abandon(struct npuprof_device *npu)
+{
+	struct npuprof_session *session;
+	unsigned long flags;
+
+	lockdep_assert_held(&npu->mutex);
+	list_for_each_entry(session, &npu->sessions, node) {
+		if (!npuprof_session_active(session))
+			continue;
+		npuprof_drop_power(session);
+		flags = npuprof_lock(npu);
+		npuprof_end_epoch(session, NPUPROF_LOSS_RESET);
+		npuprof_finish(session, NPUPROF_SESSION_STOPPED, NPUPROF_RING_STOPPED);
+		npuprof_unlock(npu, flags);
+		trace_npuprof_stop(session, session->last_clock, 0);
+	}
+}

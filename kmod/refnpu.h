@@ -30,6 +30,12 @@
 #define REFNPU_GONE	0
 #define REFNPU_FROZEN	1
 
+/*
+ * How long the kernel may take to bring a device back after an error on the bus. It tells nobody
+ * when it gives up, as it does if another device below the same port cannot be brought back.
+ */
+#define REFNPU_RECOVERY		(30UL * HZ)
+
 /* After how long without records the next one of a queue shall interrupt. */
 #define REFNPU_QUIET_NS		(4ULL * NSEC_PER_MSEC)
 
@@ -97,6 +103,7 @@ struct refnpu_queue {
  * @bus: device for DMA
  * @regs: register region
  * @config: what a reset of the slot makes it forget
+ * @recovery: ends sessions if the kernel gave up on the device after an error on the bus
  * @dead: it no longer answers; bits REFNPU_GONE and REFNPU_FROZEN, set by whoever noticed
  * @totals: how many totals each unit has
  * @events: numbers of the events its cores can count
@@ -125,6 +132,7 @@ struct refnpu {
 	struct device *bus;
 	void __iomem *regs;
 	struct pci_saved_state *config;
+	struct delayed_work recovery;
 	unsigned long dead;
 	unsigned int totals[REFNPU_UNITS];
 	DECLARE_BITMAP(events, REFNPU_EVENT_LIMIT);

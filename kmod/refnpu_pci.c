@@ -47,6 +47,14 @@ void refnpu_check_presence(struct refnpu *refnpu)
 		refnpu_give_up(refnpu);
 }
 
+/* Nobody was called back after an error on the bus. */
+static void refnpu_not_recovered(struct work_struct *work)
+{
+	struct refnpu *refnpu = container_of(to_delayed_work(work), struct refnpu, recovery);
+
+	npuprof_device_abandon(&refnpu->npu);
+}
+
 static u32 refnpu_self_read32(struct refnpu *refnpu, u32 reg)
 {
 	return refnpu_read32(refnpu, &refnpu->npu.self, reg);
@@ -192,6 +200,7 @@ static struct refnpu *refnpu_alloc(struct pci_dev *pdev)
 	refnpu->watchdog_ns = NPC_TIME_NEVER;
 	INIT_LIST_HEAD(&refnpu->busy_fifos);
 	INIT_LIST_HEAD(&refnpu->polled);
+	INIT_DELAYED_WORK(&refnpu->recovery, refnpu_not_recovered);
 	hrtimer_setup(&refnpu->service, refnpu_service_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_HARD);
 	/* Undone last, after interrupts and mappings. */
@@ -291,6 +300,7 @@ static void refnpu_remove(struct pci_dev *pdev)
 	struct refnpu *refnpu = pci_get_drvdata(pdev);
 
 	npuprof_device_del(&refnpu->npu);
+	cancel_delayed_work_sync(&refnpu->recovery);
 	hrtimer_cancel(&refnpu->service);
 	if (!refnpu_dead(refnpu))
 		refnpu_self_write32(refnpu, REFNPU_CONTROL, REFNPU_CONTROL_RESET_PMU);
@@ -346,8 +356,23 @@ static void refnpu_reset_prepare(struct pci_dev *pdev)
 	refnpu_suspend(&pdev->dev);
 }
 
+static void refnpu_restore_config(struct refnpu *refnpu, struct pci_dev *pdev)
+{
+	pci_load_saved_state(pdev, refnpu->config);
+	pci_restore_state(pdev);
+}
+
 static void refnpu_reset_done(struct pci_dev *pdev)
 {
+	struct refnpu *refnpu = pci_get_drvdata(pdev);
+
+	cancel_delayed_work_sync(&refnpu->recovery);
+	/* The kernel gave up on it, and what it saved before this reset is worth nothing. */
+	if (test_bit(REFNPU_FROZEN, &refnpu->dead)) {
+		refnpu_restore_config(refnpu, pdev);
+		if (refnpu_answers(refnpu))
+			clear_bit(REFNPU_FROZEN, &refnpu->dead);
+	}
 	refnpu_resume(&pdev->dev);
 }
 
@@ -370,6 +395,7 @@ static pci_ers_result_t refnpu_error_detected(struct pci_dev *pdev, pci_channel_
 			clear_bit(REFNPU_GONE, &refnpu->dead);
 	}
 	npuprof_device_pause(&refnpu->npu);
+	mod_delayed_work(system_wq, &refnpu->recovery, REFNPU_RECOVERY);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 
@@ -379,8 +405,7 @@ static pci_ers_result_t refnpu_slot_reset(struct pci_dev *pdev)
 
 	/* Without sessions it may have been asleep. */
 	pci_set_power_state(pdev, PCI_D0);
-	pci_load_saved_state(pdev, refnpu->config);
-	pci_restore_state(pdev);
+	refnpu_restore_config(refnpu, pdev);
 	/* Sessions that ended with it do not begin again. */
 	if (test_bit(REFNPU_GONE, &refnpu->dead))
 		return PCI_ERS_RESULT_DISCONNECT;
@@ -390,6 +415,7 @@ static pci_ers_result_t refnpu_slot_reset(struct pci_dev *pdev)
 	}
 	/* The bus says that it is frozen until the very end. */
 	clear_bit(REFNPU_FROZEN, &refnpu->dead);
+	mod_delayed_work(system_wq, &refnpu->recovery, REFNPU_RECOVERY);
 	/* Also if there was no reset after all: nothing of before goes on by itself. */
 	refnpu_self_write32(refnpu, REFNPU_CONTROL, REFNPU_CONTROL_RESET_PMU);
 	return PCI_ERS_RESULT_RECOVERED;
@@ -399,6 +425,7 @@ static void refnpu_error_resume(struct pci_dev *pdev)
 {
 	struct refnpu *refnpu = pci_get_drvdata(pdev);
 
+	cancel_delayed_work_sync(&refnpu->recovery);
 	/* Whoever read all ones meanwhile was told that. */
 	clear_bit(REFNPU_FROZEN, &refnpu->dead);
 	refnpu_check_presence(refnpu);

@@ -279,6 +279,7 @@ void npuprof_end_epoch(struct npuprof_session *session, enum npuprof_loss_cause 
 void npuprof_sessions_remove(struct npuprof_device *npu, bool present);
 void npuprof_sessions_pause(struct npuprof_device *npu);
 void npuprof_sessions_resume(struct npuprof_device *npu);
+void npuprof_sessions_abandon(struct npuprof_device *npu);
 
 /* For drivers. */
 void npuprof_ring_touch(struct npuprof_ring *ring, u64 now_ns);

@@ -35,7 +35,8 @@ QUICK_ACPI = ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
 # An NPU below a root port, and what makes errors of the bus up.
 AER = {"devices": 1, "modules": ["aer_inject"],
        "qemu": ["-device", "pcie-root-port,id=port1,chassis=1,slot=1,hotplug=off,x-speed=2_5",
-                "-device", "refnpu,index=1,id=npu1,bus=port1"]}
+                "-device", "refnpu,index=1,id=npu1,bus=port1,addr=0.0,multifunction=on",
+                "-device", "refnpu,index=2,id=npu2,bus=port1,addr=0.1"]}
 
 # What needs no particular machine. Each group is a boot of its own.
 FULL = [
@@ -70,7 +71,7 @@ CONFIGS = {
         "boots": [["observe"]],
     },
     "aer": {
-        "about": "an NPU below a root port, errors on the bus",
+        "about": "two NPUs below a root port, errors on the bus",
         "kernel": "debian", "accel": MULTI, "limit": 900, **AER,
         "boots": [["aer"]],
     },

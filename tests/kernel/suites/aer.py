@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: aer.py MODULE: errors on the bus (AER) in mid-run, as the kernel's aer_inject makes them up.
 
-Needs an NPU below a root port, /dev/npuprof1, and a kernel with CONFIG_PCIEAER_INJECT.
+Needs an NPU below a root port, /dev/npuprof1, another one beside it, and a kernel with CONFIG_PCIEAER_INJECT.
 """
 
 import errno
@@ -149,6 +149,41 @@ def test_a_stop_that_waits_over_a_fatal_error_says_what_happened():
         assert session.ring_entries()[1][0] == 1, session.ring_entries()
     assert [e["cause"] for e in trace.of("epoch", device=DEVICE)] == ["reset"], trace.events
     assert len(trace.of("stop", device=DEVICE)) == 1, trace.events
+
+
+# The kernel gives up on a slot if one device below the port cannot be told of the error, and tells the others nothing.
+def test_sessions_end_and_are_told_when_the_kernel_gives_up_on_the_slot():
+    resets = epoch()
+    driver, neighbour = os.path.realpath(f"{pci(DEVICE)}/driver"), f"{os.path.basename(pci(DEVICE))[:-1]}1"
+    npu.write(f"{driver}/unbind", neighbour)
+    try:
+        with Trace() as trace, Session(DEVICE) as session:
+            session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
+            session.start()
+            port.submit(DEVICE, npu.CUBE, cycles=2000, count=3)
+            port.wait(DEVICE)
+            wait_for(lambda: session.stats()["tasks_ended"] == 3, "them to be read")
+            session.events()
+            inject(TIMEOUT)
+            wait_for(lambda: npu.refused(session.freeze) == errno.EAGAIN, "the device to be paused")
+            wait_for(lambda: session.states() == [npu.STOPPED] * 2, "the session to be given up", 90)
+            assert session.readable(), "whoever waits is woken"
+            assert [(e["kind"], e["cause"]) for e in session.events() if e["kind"] == npu.EVENT_EPOCH] \
+                == [(npu.EVENT_EPOCH, RESET)]
+            assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
+        assert len(trace.of("stop", device=DEVICE)) == 1, trace.events
+        # Nobody reset it: that is for whoever wants it back.
+        npu.write(f"{pci(DEVICE)}/reset", "1")
+        wait_for(lambda: epoch() == resets + 1, "the device to come back")
+        with Session(DEVICE) as session:
+            session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
+            session.start()
+            port.submit(DEVICE, npu.CUBE, cycles=2000, count=3)
+            port.wait(DEVICE)
+            session.stop(timeout_ns=10**10)
+            assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
+    finally:
+        npu.write(f"{driver}/bind", neighbour)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import fcntl
 import glob
 import mmap
 import os
+import select
 import struct
 import sys
 import time
@@ -18,6 +19,9 @@ EVENTS, TASK_LOG, CORE_SAMPLE, HBM, LLC = 0, 1, 5, 6, 7     # enum npuprof_chann
 REGISTER_PATH = 2                       # NPUPROF_RING_REGISTER_PATH
 DEVICE_PATH = 4                         # NPUPROF_RING_DEVICE_PATH
 CORE_CUBE, CORE_VECTOR = 1, 2           # enum npuprof_core_kind
+STOPPED = 3                             # NPUPROF_RING_STOPPED
+EVENT_EPOCH = 2                         # NPUPROF_EVENT_EPOCH
+MMAP_TAILS, MMAP_DATA = 1 << 32, 2 << 32
 
 
 FINIT_MODULE = {"x86_64": 313, "aarch64": 273}[os.uname().machine]
@@ -109,10 +113,12 @@ class Session:
     STATS = struct.Struct("<II8Q4Q")
     QUERY = struct.Struct("<IIHHIIIHHHBBQQQQQIHHQII32s4Q")
     CONTROL_ENTRY = struct.Struct("<QQQIIIIQIHHQ8Q")
+    EVENT = struct.Struct("<4I6Q")
 
     def __init__(self, device):
         self.fd = os.open(f"/dev/npuprof{device}", os.O_RDWR | os.O_CLOEXEC)
         self.rings = 1
+        self.tail = 0
 
     def close(self):
         os.close(self.fd)
@@ -156,11 +162,33 @@ class Session:
         names = "interrupts reads writes records lost_records busy_ns tasks_started tasks_ended".split()
         return dict(zip(names, self.ioctl(0xc6, self.STATS, *[0] * 13)[2:]))
 
+    def control(self):
+        """The control area, an entry per ring."""
+        with mmap.mmap(self.fd, self.rings * self.CONTROL_ENTRY.size, mmap.MAP_SHARED, mmap.PROT_READ) as area:
+            return [self.CONTROL_ENTRY.unpack_from(area, i * self.CONTROL_ENTRY.size) for i in range(self.rings)]
+
     def ring_entries(self):
         """(head, lost records, lost by cause) of every ring."""
-        with mmap.mmap(self.fd, self.rings * self.CONTROL_ENTRY.size, mmap.MAP_SHARED, mmap.PROT_READ) as area:
-            entries = [self.CONTROL_ENTRY.unpack_from(area, i * self.CONTROL_ENTRY.size) for i in range(self.rings)]
-        return [(e[0], e[1], e[-8:]) for e in entries]
+        return [(e[0], e[1], e[-8:]) for e in self.control()]
+
+    def states(self):
+        """NPUPROF_RING_* of every ring."""
+        return [e[4] for e in self.control()]
+
+    def events(self):
+        """Takes what the event ring has."""
+        head, slots = self.control()[0][0], self.control()[0][6]
+        with mmap.mmap(self.fd, slots * self.EVENT.size, mmap.MAP_SHARED, mmap.PROT_READ, offset=MMAP_DATA) as area:
+            records = [self.EVENT.unpack_from(area, k % slots * self.EVENT.size) for k in range(self.tail, head)]
+        with mmap.mmap(self.fd, mmap.PAGESIZE, mmap.MAP_SHARED, offset=MMAP_TAILS) as area:
+            struct.pack_into("<Q", area, 0, head)
+        self.tail = head
+        return [dict(zip("kind ring cause epoch position count first last".split(), record)) for record in records]
+
+    def readable(self):
+        poll = select.poll()
+        poll.register(self.fd, select.POLLIN)
+        return bool(poll.poll(0))
 
 
 def refused(call, *arguments):
