@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runtime power management: a device that nobody counts on sleeps (D3hot, where it forgets everything), and wakes for
 // whoever needs it.
-#include <linux/perf_event.h>
 #include <signal.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +28,8 @@ struct Power : OnBothPaths {
   void TearDown() override { EXPECT_EQ(WriteFile(kPower + "control", "on"), 0); }
 
   std::string Status() const { return ReadFile(kPower + "runtime_status"); }
+  /// What the bus says of it: D0, or D3hot when it sleeps.
+  std::string State() const { return ReadFile("/sys/class/npuprof/npuprof0/device/power_state"); }
   /// Until it sleeps; false after half a minute.
   bool Sleeps() const {
     for (int k = 0; k < 3000 && Status() != "suspended"; ++k) usleep(10'000);
@@ -71,12 +70,14 @@ TEST_P(Power, CountingKeepsItAwakeAndStoppingLetsItSleep) {
     ASSERT_EQ(profiler.Add(Log()), 1);
     ASSERT_EQ(profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 50 * kMs, 64, {0x416}, path())), 2);
     EXPECT_TRUE(Sleeps());
+    EXPECT_EQ(State(), "D3hot");
     profiler.Start();
     EXPECT_EQ(Status(), "active");
     const long before = Asleep();
     EXPECT_TRUE(StaysAwake());
     port.Submit(20);
     ASSERT_TRUE(port.Drain());
+    EXPECT_EQ(State(), "D0");
     EXPECT_EQ(Asleep(), before);
     profiler.Stop();
     EXPECT_EQ(profiler.Head(1), 40u);
@@ -122,15 +123,9 @@ TEST_P(Power, ARefusedStartLetsItSleep) {
 }
 
 TEST_P(Power, PerfKeepsItAwakeWhileAnEventIsOpen) {
-  const std::string pmu = "/sys/bus/event_source/devices/npuprof_0/";
   Port port;
-  perf_event_attr attr{};
-  attr.size = sizeof attr;
-  attr.type = static_cast<uint32_t>(std::atoi(ReadFile(pmu + "type").c_str()));
-  attr.config = 1 << 16;  // cycles of matrix cores
-  const int cpu = std::atoi(ReadFile(pmu + "cpumask").c_str());
-  const int fd = static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC));
-  ASSERT_GE(fd, 0) << errno;
+  const int fd = OpenPerfEvent(1 << 16);  // cycles of matrix cores
+  ASSERT_GE(fd, 0);
   EXPECT_EQ(Status(), "active");
   EXPECT_TRUE(StaysAwake());
   const npusim_totals before = port.Totals();

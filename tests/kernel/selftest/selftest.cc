@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 
 #include "rounds.h"
@@ -31,6 +32,17 @@ int Patience() {
 uint32_t Stretch() {
   const char* stretch = std::getenv("NPUPROF_LAB_STRETCH");
   return stretch == nullptr ? 1 : static_cast<uint32_t>(std::max(1, std::atoi(stretch)));
+}
+
+Moments::Moments() {
+  const int given = GTEST_FLAG_GET(random_seed);
+  const unsigned seed = given != 0 ? static_cast<unsigned>(given) : std::random_device{}() % 100'000 + 1;
+  std::printf("random moments: --gtest_random_seed=%u\n", seed);
+  random_.seed(seed);
+}
+
+void Moments::Pass(unsigned microseconds) {
+  usleep(random_() % microseconds);
 }
 
 int InChild(const std::function<int()>& body, unsigned long flags) {

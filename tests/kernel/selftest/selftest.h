@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <random>
 #include <string>
 
 #include "profiler.h"
@@ -30,6 +31,17 @@ inline bool TimeIsTheModules() {
 
 /// How much longer than on Debian's kernel things may take (NPUPROF_LAB_PATIENCE), at least 1.
 int Patience();
+
+/// Random moments. Says its seed; --gtest_random_seed takes the place of a new one.
+class Moments {
+ public:
+  Moments();
+  /// Sleeps for less than @p microseconds.
+  void Pass(unsigned microseconds);
+
+ private:
+  std::mt19937 random_;
+};
 
 /// Runs @p body in a child; its return value is the exit code. -1 if a signal ended it.
 /// @param flags  of clone() besides the signal, such as CLONE_FILES
