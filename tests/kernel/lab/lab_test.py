@@ -4,6 +4,7 @@
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -284,6 +285,30 @@ class Report(unittest.TestCase):
         self.assertEqual(lines[0], "lab debian: 1 passed, 1 failed, 1 skipped in 3 s (kernel 6.1)")
         self.assertEqual(lines[1], "    skipped life/B.b: no pages")
         self.assertEqual((lines[2], lines[-1], len(lines)), ("    FAILED boot/ends", "        line 99", 3 + report.SHOWN))
+
+
+class Port(unittest.TestCase):
+    """What the guest's suites say of the port is what its header says."""
+
+    MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tools", "npusim", "model")
+
+    def header(self, name):
+        with open(os.path.join(self.MODEL, name), encoding="utf-8") as f:
+            return re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+
+    def test_version_and_totals(self):
+        suites_directory = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "suites")
+        sys.path.insert(0, suites_directory)
+        try:
+            import npu  # pylint: disable=import-outside-toplevel
+        finally:
+            sys.path.remove(suites_directory)
+        version, = re.findall(r"#define NPUSIM_PORT_VERSION\s+(\d+)u", self.header("npusim_port.h"))
+        self.assertEqual(npu.Port.VERSION, int(version))
+        struct_body, = re.findall(r"struct npusim_totals \{(.*?)\};", self.header("npusim_model.h"), flags=re.S)
+        fields = re.findall(r"uint64_t\s+(\w+)\s*(?:\[(\d)\])?\s*;", struct_body)
+        self.assertEqual(len(npu.Port.TOTALS), sum(int(count or 1) for _, count in fields))
+        self.assertEqual((npu.Port.TOTALS[0], npu.Port.TOTALS[-1]), (fields[0][0], fields[-1][0]))
 
 
 class Initramfs(unittest.TestCase):

@@ -30,20 +30,22 @@ FINIT_MODULE = {"x86_64": 313, "aarch64": 273}[os.uname().machine]
 class Port:
     """The stream to the simulated NPUs; see tools/npusim/model/npusim_port.h."""
 
+    VERSION = 2
     HEADER = struct.Struct("<IHHIi")
     TASK = struct.Struct("<HH4BIIIHHI4xQQQQQQ14QII")
     TOTALS = ("submitted started ended aborted kernels_ended aicpu_ended marks blocks0 blocks1 cycles0 cycles1 task_cycles "
               "macs vector_ops hbm_read hbm_written nic_received nic_sent link_received link_sent "
               "pcie_received pcie_sent l2_hits l2_misses dvpp_frames recorded_started recorded_ended straddled_open "
               "fifo0 fifo1 fifo2 fifo3 fifo4 fifo_lost0 fifo_lost1 fifo_lost2 fifo_lost3 fifo_lost4 queue_written queue_dropped "
-              "reg_reads reg_writes").split()
+              "reg_reads reg_writes busy_ticks").split()
     HELLO, INFO, TIME, SUBMIT, GET_TOTALS, EVENT_TOTAL, STATS, RESET, REMOVE, INSERT, FAULT = range(1, 12)
 
     def __init__(self):
         self.fd = os.open(self._path(), os.O_RDWR)
         self.sequence = 0
-        _, body = self.ask(self.HELLO, 0, struct.pack("<II", 1, 0))
-        self.devices = struct.unpack("<II", body)[1]
+        status, body = self.ask(self.HELLO, 0, struct.pack("<II", self.VERSION, 0))
+        theirs, self.devices = struct.unpack("<II", body)
+        assert status == 0, f"the port speaks version {theirs} of its protocol, this file version {self.VERSION}"
 
     @staticmethod
     def _path():
