@@ -114,8 +114,12 @@ class Unaffected(ClientTest):
         for fault in ("reset_at", "surprise_remove_at"):
             with self.subTest(fault):
                 # The program's own tasks end with the device, so it may fail, but it must end by itself.
-                outcome, codes = self.outcome(self.fresh(fault), NPUSIM_FAULT=f"{fault}=1")
+                directory = self.fresh(fault)
+                outcome, codes = self.outcome(directory, NPUSIM_FAULT=f"{fault}=1")
                 self.assertIn(outcome[0], (1, 7), codes)
+                profile = self.profile_in(directory)
+                self.assert_readable(profile)
+                self.assert_ring_sums(profile)
 
 
 class Command(ClientTest):

@@ -15,7 +15,7 @@ namespace npuprof::test {
 namespace {
 using nlohmann::json;
 
-// COMMUNICATION rows sum a collective up; they are not made yet.
+// COMMUNICATION rows sum a collective up; npuprof makes none.
 Csv WithoutCollectives(Csv csv) {
   std::erase_if(csv.rows, [](const Row& row) { return row.at("Task Type") == "COMMUNICATION"; });
   return csv;
