@@ -69,7 +69,7 @@ def rows(root, paths):
     """(name, header or None, files of tests) of each exported function."""
     headers = [(p, read(root, p)) for p in paths if p.startswith(HEADERS) and p.endswith(".h")]
     tests = [(p, named(read(root, p))) for p in paths if p.startswith("tests/") and p.endswith((".c", ".cc", ".h", ".py"))
-             and not p.startswith(("tests/unit/tree/", "tests/unit/abi/"))]
+             and not p.startswith(("tests/unit/tree/", "tests/unit/abi/", "tests/bench/"))]
     for name in map(shown, exported(read(root, MAP))):
         plain = name.removeprefix("ge::")  # as sources call it
         header = next((p for p, text in headers if is_documented(text, plain)), None)
