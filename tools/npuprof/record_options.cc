@@ -30,7 +30,8 @@ constexpr Setting kSettings[] = {
     {ACL_PROF_HOST_SYS_USAGE_FREQ, "--host-freq",
      "How often --host and --system sample, 1 to 50 Hz (default: 50)"},
     {ACL_PROF_SYS_MEM_SERVICEFLOW, "--service-flow",
-     "Service flows of the memory; named in the manifest where drivers have none"},
+     "Service flows of the memory: a comma list of cores, copies, host, peers, network; named in the "
+     "manifest where drivers have none"},
 };
 
 // The program's settings are judged by the same code, so that what it would refuse is said before it runs.
