@@ -325,7 +325,7 @@ TEST_F(Gate, MemoryBeyondTheLimitIsForWhoWasOpenedByTheCapability) {
             0);
 }
 
-// Found by review: the limit was one for all devices together, and a second device's session did not fit.
+// The limit was one for all devices together, and a second device's session did not fit.
 TEST_F(Gate, AUserMayProfileTwoDevicesWithDefaultSessions) {
   ASSERT_GE(Backend::Get().devices(), 2u);
   ASSERT_EQ(chmod("/dev/npuprof1", 0666), 0);

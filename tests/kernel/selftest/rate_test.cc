@@ -368,7 +368,7 @@ TEST_F(Cost, OfTasksOverRegistersIsAFewAccessesEach) {
               writes / records, interrupts, records);
 }
 
-// Found by review: an overflow of a core that one session samples was read on account of another, which records tasks.
+// An overflow of a core that one session samples was read on account of another, which records tasks.
 TEST_F(Cost, OfAnOverflowIsThatOfWhoeverHasTheCore) {
   ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 64, NPUPROF_RING_REGISTER_PATH)), 1);
   profiler.Start();

@@ -197,7 +197,7 @@ bool WaitGone(Profiler& profiler) {
   return (fd.revents & POLLHUP) != 0;
 }
 
-// Found by review: the request that noticed first reported the all ones, or the zero, that it had read, as success.
+// The request that noticed first reported the all ones, or the zero, that it had read, as success.
 TEST_P(Removal, BySurpriseIsToldByTheRequestThatTouchesTheDeviceFirst) {
   const std::string address = PciAddress(1);
   ASSERT_NE(address, "");

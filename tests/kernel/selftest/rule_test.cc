@@ -308,7 +308,7 @@ TEST(Rule, EverySessionsMemoryComesBack) {
   }
 }
 
-// Found by review: a shared mapping of a file that is not open for writing was taken for a private one.
+// A shared mapping of a file that is not open for writing was taken for a private one.
 TEST(Rule, AFileOpenForReadingMayLookAndNoMore) {
   const int fd = open("/dev/npuprof0", O_RDONLY | O_CLOEXEC);
   ASSERT_GE(fd, 0);

@@ -98,7 +98,7 @@ def test_an_error_that_is_not_fatal_pauses_and_counts_what_it_cuts_off():
         npu.write(f"{pci(DEVICE)}/reset", "1")  # of the long task
 
 
-# Found by review: the kernel wakes devices before it tells them of an error, and what was saved then were all ones.
+# The kernel wakes devices before it tells them of an error, and what was saved then were all ones.
 def test_a_device_that_slept_when_its_link_failed_comes_back():
     fall_asleep()
     resets = epoch()
@@ -114,7 +114,7 @@ def test_a_device_that_slept_when_its_link_failed_comes_back():
         assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
 
 
-# Found by review: whoever read before the bus spoke took the device for gone, for good.
+# Whoever read before the bus spoke took the device for gone, for good.
 def test_a_device_that_was_missing_before_the_bus_said_why_comes_back():
     resets = epoch()
     with Session(DEVICE) as session:
@@ -131,9 +131,9 @@ def test_a_device_that_was_missing_before_the_bus_said_why_comes_back():
         assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
 
 
-# Found by review: STOP, waiting for tasks, took a frozen device for one without tasks, and nobody told of the reset.
+# STOP, waiting for tasks, took a frozen device for one without tasks, and nobody told of the reset.
 def test_a_stop_that_waits_over_a_fatal_error_says_what_happened():
-    before = port.totals(DEVICE)["started"]
+    before, resets = port.totals(DEVICE)["started"], epoch()
     with Trace() as trace, Session(DEVICE) as session:
         session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
         session.start()
@@ -146,6 +146,8 @@ def test_a_stop_that_waits_over_a_fatal_error_says_what_happened():
             inject(LINK)
             stopping.result()
         assert time.monotonic() - begin < 30, "it waited for a task that a reset had ended"
+        # STOP answers when it knows, which may be before the bus is through with it.
+        wait_for(lambda: epoch() == resets + 1, "the device to come back")
         assert session.ring_entries()[1][0] == 1, session.ring_entries()
     assert [e["cause"] for e in trace.of("epoch", device=DEVICE)] == ["reset"], trace.events
     assert len(trace.of("stop", device=DEVICE)) == 1, trace.events
@@ -153,7 +155,6 @@ def test_a_stop_that_waits_over_a_fatal_error_says_what_happened():
 
 # The kernel gives up on a slot if one device below the port cannot be told of the error, and tells the others nothing.
 def test_sessions_end_and_are_told_when_the_kernel_gives_up_on_the_slot():
-    resets = epoch()
     driver, neighbour = os.path.realpath(f"{pci(DEVICE)}/driver"), f"{os.path.basename(pci(DEVICE))[:-1]}1"
     npu.write(f"{driver}/unbind", neighbour)
     try:
@@ -173,6 +174,7 @@ def test_sessions_end_and_are_told_when_the_kernel_gives_up_on_the_slot():
             assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
         assert len(trace.of("stop", device=DEVICE)) == 1, trace.events
         # Nobody reset it: that is for whoever wants it back.
+        resets = epoch()
         npu.write(f"{pci(DEVICE)}/reset", "1")
         wait_for(lambda: epoch() == resets + 1, "the device to come back")
         with Session(DEVICE) as session:

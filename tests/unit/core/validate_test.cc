@@ -165,7 +165,7 @@ TEST_F(AddRing, CoresOfPerCoreChannels) {
   EXPECT_EQ(Check(), -EINVAL);
 }
 
-// Found by review: a record of a block has seven bits for its core, and the device's core 128 would have become core 0.
+// A record of a block has seven bits for its core, and the device's core 128 would have become core 0.
 TEST_F(AddRing, BlocksOfCoresThatTheirRecordsCannotNameAreRefused) {
   caps.vector_cores = 200;
   add = Sample();

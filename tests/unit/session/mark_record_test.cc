@@ -8,7 +8,7 @@
 namespace npuprof::marks {
 namespace {
 
-// Found by review: what a child marked carried the number of its parent's thread.
+// What a child marked carried the number of its parent's thread.
 TEST(Marks, AChildOfAForkHasAThreadOfItsOwn) {
   ASSERT_EQ(ThreadId(), static_cast<uint32_t>(gettid()));
   const pid_t child = fork();

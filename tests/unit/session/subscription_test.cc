@@ -12,7 +12,7 @@ bool IsOpen(int fd) {
   return fcntl(fd, F_GETFD) >= 0;
 }
 
-// Found by review: two subscriptions that told one pipe by numbers of their own, as scripts do, and the first to end closed
+// Two subscriptions that told one pipe by numbers of their own, as scripts do, and the first to end closed
 // it for the other.
 TEST(Subscription, APipeStaysOpenUntilTheLastOfThoseThatUseItEnds) {
   int ends[2];
