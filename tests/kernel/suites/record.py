@@ -18,9 +18,10 @@ TASKS = str(npu.rounds(3000, 600))
 
 def test_info_shows_the_devices():
     devices = json.loads(run(command, "info", "--device", "--json").stdout)["devices"]
-    assert [(d["backend"], d["node"]) for d in devices] == [("kernel", "/dev/npuprof0"), ("kernel", "/dev/npuprof1")]
+    nodes = [f"/dev/npuprof{number}" for number in range(len(os.listdir("/sys/class/npuprof")))]
+    assert len(nodes) >= 2 and [(d["backend"], d["node"]) for d in devices] == [("kernel", node) for node in nodes], devices
     text = run(command, "info", "--device").stdout
-    for node in ("/dev/npuprof0", "/dev/npuprof1"):
+    for node in nodes:
         assert node in text
 
 
