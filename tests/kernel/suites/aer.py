@@ -52,6 +52,17 @@ def epoch():
     return int(read(f"/sys/class/npuprof/npuprof{DEVICE}/epoch"))
 
 
+def check_a_new_session():
+    """It counts tasks as on a device that never failed."""
+    with Session(DEVICE) as session:
+        session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
+        session.start()
+        port.submit(DEVICE, npu.CUBE, cycles=2000, count=3)
+        port.wait(DEVICE)
+        session.stop(timeout_ns=10**10)
+        assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
+
+
 def over(status, path):
     """A session over an error; returns what its rings have and what the tracepoints said."""
     before = port.totals(DEVICE)
@@ -105,13 +116,7 @@ def test_a_device_that_slept_when_its_link_failed_comes_back():
     cut_link()
     report_cut()
     wait_for(lambda: epoch() == resets + 1, "the device to come back")
-    with Session(DEVICE) as session:
-        session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
-        session.start()
-        port.submit(DEVICE, npu.CUBE, cycles=2000, count=3)
-        port.wait(DEVICE)
-        session.stop(timeout_ns=10**10)
-        assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
+    check_a_new_session()
 
 
 # Whoever read before the bus spoke took the device for gone, for good.
@@ -177,13 +182,7 @@ def test_sessions_end_and_are_told_when_the_kernel_gives_up_on_the_slot():
         resets = epoch()
         npu.write(f"{pci(DEVICE)}/reset", "1")
         wait_for(lambda: epoch() == resets + 1, "the device to come back")
-        with Session(DEVICE) as session:
-            session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
-            session.start()
-            port.submit(DEVICE, npu.CUBE, cycles=2000, count=3)
-            port.wait(DEVICE)
-            session.stop(timeout_ns=10**10)
-            assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
+        check_a_new_session()
     finally:
         npu.write(f"{driver}/bind", neighbour)
 
