@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Another tool that listens to mstx, to be named by MSTX_INJECTION_PATH: prints what it hears. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdio.h>
 
 #include "mstx/ms_tools_ext.h"
@@ -40,6 +42,11 @@ static int put(MstxGetModuleFuncTableFunc get, MstxFuncModule module, unsigned e
 __attribute__((visibility("default"))) int InitInjectionMstx(MstxGetModuleFuncTableFunc get) {
   MstxFuncTable table = NULL;
   unsigned size = 0;
+  /* A tool may well use the library that it listens to. */
+  void (*mark_now)(const char*, aclrtStream) =
+      (void (*)(const char*, aclrtStream))dlsym(RTLD_DEFAULT, "mstxMarkA");
+  if (mark_now == NULL) return 2;
+  mark_now("while the tool loads", NULL);
   if (get((MstxFuncModule)9, &table, &size) == 0) return 1;
   return put(get, MSTX_API_MODULE_CORE, MSTX_FUNC_MARKA, (MstxFuncPointer)mark) ||
          put(get, MSTX_API_MODULE_CORE, MSTX_FUNC_RANGE_STARTA, (MstxFuncPointer)range_start) ||

@@ -4,8 +4,9 @@ import collections
 import json
 import os
 import struct
+import subprocess
 
-from harness import BUILD, CLIENTS, ClientTest
+from harness import BUILD, CLIENTS, NPUPROF, ClientTest, environment
 
 START_END, MARKER_EX = 2, 3
 # Sanitizers take the place of dlopen(), which then does not look where the program was told to.
@@ -118,7 +119,17 @@ class Mstx(ClientTest):
                     {"result_dir": directory, "msproftx": "on", key: "io"}))
                 self.assertEqual(expected, [(m.domain, m.text) for m in self.marks(self.profile_in(directory))])
 
+    def test_record_chooses_domains_too(self):
+        for option, expected in (("--mstx-domain-include", [("io", "read")]),
+                                 ("--mstx-domain-exclude", [("default", "hello"), ("default", "range")])):
+            with self.subTest(option):
+                directory = self.fresh(option.strip("-"))
+                subprocess.run([NPUPROF, "record", "-o", directory, "--data-types", "msproftx", option, "io", "--",
+                                os.path.join(CLIENTS, "mstx_plain"), "acl"], env=environment(), check=True, timeout=300)
+                self.assertEqual(expected, [(m.domain, m.text) for m in self.marks(self.profile_in(directory))])
+
     def test_another_tool_may_listen(self):
+        # Found by review: the tool uses mstx itself while it loads, which waited for itself for ever.
         tool = os.path.join(CLIENTS, "libmstx_tool.so")
         done = self.run_client("mstx_plain", MSTX_INJECTION_PATH=tool)
         self.assertEqual(["tool: mark hello", "tool: begin range", "tool: end 77", "tool: heap of type 0",

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows of every size keep every record, on every drain path."""
-from harness import METRICS, RUNTIME_API, TASK_TIME, ClientTest, on_each_drain_path, rows
+import glob
+import json
+import os
+import shutil
+
+from harness import METRICS, RUNTIME_API, TASK_TIME, ClientTest, Profile, on_each_drain_path, rows
 
 
 class Windows(ClientTest):
@@ -82,6 +87,30 @@ class Windows(ClientTest):
         names = [r["Op Name"] for r in rows(exported["output"], "op_summary")]
         self.assertEqual(["inside"] * 20 + ["after"], names)
         self.assertEqual((21, 21, 0), tuple(exported["devices"][0][k] for k in ("tasks", "pmu_matched", "unpaired")))
+
+
+class DisjointWindows(ClientTest):
+    """Windows that overlap in time, of devices that do not."""
+
+    def test_each_has_its_own_directory_with_the_tasks_of_its_device(self):
+        directory, windows = self.fresh("disjoint"), 6
+        kernels = json.loads(self.run_client("windows", directory, windows).stdout)
+        by_device = {"0": [], "1": []}
+        for path in sorted(glob.glob(os.path.join(directory, "PROF_*"))):
+            profile = Profile(path)
+            self.assertTrue(profile.manifest["complete"])
+            self.assertEqual(0, profile.lost())
+            self.assert_ring_sums(profile)
+            self.assertEqual(1, len(profile.manifest["devices"]))
+            by_device[str(profile.manifest["devices"][0]["id"])].append(profile)
+        for device, profiles in by_device.items():
+            self.assertEqual([kernels[device]] * windows + [7],
+                             [p.manifest["devices"][0]["tasks"]["started"] for p in profiles])
+            self.assertEqual([device == "0"] * windows + [False], [p.rings("task_pmu") != [] for p in profiles])
+            exported = profiles[0].export()
+            self.assertEqual([{"0": "matmul", "1": "add"}[device]] * kernels[device],
+                             [row["Op Name"] for row in rows(exported["output"], "op_summary")])
+            shutil.rmtree(exported["output"])
 
 
 class LongWindows(ClientTest):

@@ -62,6 +62,12 @@ void AddRecordOptions(CLI::App* command, RecordOptions* options) {
   command->add_option("--delay", options->delay,
                       "Begin so long after the program's runtime, as 2.5, 100ms, 3m (default: at once)");
   command->add_option("--duration", options->duration, "End after so long (default: with the program)");
+  auto* include = command->add_option("--mstx-domain-include", options->domains,
+                                      "Domains of mstx marks to record, comma list (default: all)");
+  command
+      ->add_option("--mstx-domain-exclude", options->other_domains,
+                   "Domains of mstx marks to leave out, comma list; 'default' is that of marks without one")
+      ->excludes(include);
   options->settings.clear();
   for (const Setting& setting : kSettings) options->settings.emplace_back(setting.type, "");
   for (size_t i = 0; i < options->settings.size(); ++i)
@@ -97,6 +103,8 @@ Variables RecordVariables(const RecordOptions& options) {
       {"NPUPROF_RECORD_DEVICES", ParseDevices(options.devices)},
       {"NPUPROF_RECORD_HOST", options.host},
       {"NPUPROF_RECORD_SETTINGS", list},
+      {"NPUPROF_RECORD_MSTX_INCLUDE", options.domains},
+      {"NPUPROF_RECORD_MSTX_EXCLUDE", options.other_domains},
       {"NPUPROF_RECORD_DELAY_MS", time("--delay", options.delay)},
       {"NPUPROF_RECORD_DURATION_MS", time("--duration", options.duration)},
   };

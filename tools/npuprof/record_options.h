@@ -20,6 +20,7 @@ struct RecordOptions {
   std::string devices = "all";
   std::string host;
   std::string delay, duration;
+  std::string domains, other_domains;  ///< of mstx: to include, or to exclude
   /// Values of settings by aclprofConfigType; "" if not given.
   std::vector<std::pair<int, std::string>> settings;
 };

@@ -114,7 +114,7 @@ typedef struct aclprofAicoreEvents aclprofAicoreEvents; /* never defined: always
 ACL_FUNC_VISIBILITY aclError aclprofInit(const char *profilerResultPath, size_t length);
 
 /**
- * Ends profiling; a running session is stopped first, exactly as aclprofStop() does it.
+ * Ends profiling; sessions that run are stopped first, exactly as aclprofStop(NULL) does it.
  * @return 0, also when nothing was initialised; 100042; 148047; what stopping the session returned
  */
 ACL_FUNC_VISIBILITY aclError aclprofFinalize(void);
@@ -153,20 +153,24 @@ ACL_FUNC_VISIBILITY aclError aclprofSetConfig(aclprofConfigType configType, cons
 
 /**
  * Starts collection into a new PROF_* directory. Devices of the list that the program has not opened yet
- * join when it opens them. A failed Start leaves nothing behind and may be tried again.
+ * join when it opens them. A failed Start leaves nothing behind and may be tried again. While sessions run, devices
+ * that none of them has get one of their own beside them; with a device of one that has the same data types, the rest
+ * of the list joins it. A configuration without devices is about the host, which every session has.
  * @param profilerConfig NULL: every open device, ACL_AICORE_PIPE_UTILIZATION, ACL_PROF_ACL_API,
  *        ACL_PROF_TASK_TIME and ACL_PROF_AICORE_METRICS
- * @return 0, also if a session with the same data types runs already (nothing changes then); 100000 nothing
+ * @return 0, also if its devices are profiled so already (nothing changes then); 100000 nothing
  *         to collect, or a counter group the chip lacks; 100003 directory cannot be made or written; 100010
- *         a session with other data types runs; 100042; 148047; 200007 unknown bit; 500005 no device could
- *         be started. Without aclprofInit() the path is that of ACL_PROF_PATH, else "./"
+ *         one of its devices is profiled with other data types; 100042 somebody else profiles, or devices of several
+ *         sessions are listed and one of none; 148047; 200007 unknown bit; 500005 no device could be started. Without aclprofInit() the path is that of ACL_PROF_PATH, else "./"
  */
 ACL_FUNC_VISIBILITY aclError aclprofStart(const aclprofConfig *profilerConfig);
 
 /**
- * Stops the session on all its devices and completes the directory: after the return every record is in it.
+ * Stops the session on all its devices and completes the directory: after the return every record is in it. If several
+ * run, those are meant that have a device of the list.
  * @param profilerConfig same data types as at aclprofStart(), or NULL for whatever runs
- * @return 0, also when nothing runs; 100000; 100010 other data types (the session goes on); 100042; 148047;
+ * @return 0, also when nothing runs; 100000; 100010 other data types, or none of several sessions has a device of the
+ *         list (they go on); 100042; 148047;
  *         200007; 500005 the directory could not be completed
  */
 ACL_FUNC_VISIBILITY aclError aclprofStop(const aclprofConfig *profilerConfig);
@@ -257,7 +261,8 @@ typedef struct {
 /** The number that stands for a text in records. @return UINT64_MAX for NULL and for "" */
 ACL_FUNC_VISIBILITY uint64_t aclprofStr2Id(const char *message);
 /**
- * Begins a range. All that attr leads to is copied. Ranges nest, on each thread of its own.
+ * Begins a range. All that attr leads to is copied. Ranges nest, on each thread of its own. While nobody collects only
+ * NULL and the type of message are judged.
  * @return 0; 100000 NULL, more than 4096 tensors or 8 dimensions; -1 another type of message
  */
 ACL_FUNC_VISIBILITY aclError aclprofRangePushEx(aclprofEventAttributes *attr);

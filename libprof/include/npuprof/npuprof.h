@@ -43,7 +43,7 @@ typedef struct {
   uint32_t
       deviceCount; /* used entries of devices: those that the session lists, numbered as their directories */
   uint32_t devices[64];
-  char directory[4096]; /* PROF_* of the running session, or of the last one; "" before the first */
+  char directory[4096]; /* PROF_* of the session that was started last; "" before the first */
 } npuprofStatus;
 
 /**

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "acl/acl_prof.h"
 #include "prof.h"
@@ -34,15 +36,35 @@ class Descriptors {
     return ret;
   }
   int Subscribe(uint32_t model, Address config) {
+    // The library reads the configuration somewhere in the call, and meanwhile another thread may destroy it, and get
+    // the same address for a new one. So what is there before and after the call lives on.
+    const Place before = Of(config);
     const int ret = aclprofModelSubscribe(model, At<aclprofSubscribeConfig*>(config));
+    if (ret != 0) return ret;
+    const Place after = Of(config);
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (ret == 0) of_model_[model] = of_config_[config];
+    for (const Place& place : {before, after}) {
+      if (place) of_model_[model].push_back(place);
+    }
     return ret;
   }
   int Unsubscribe(uint32_t model) {
+    Places ended;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (const auto found = of_model_.find(model); found != of_model_.end()) ended = found->second;
+    }
     const int ret = aclprofModelUnSubscribe(model);
+    if (ret != 0) return ret;
+    // Those that came meanwhile are of a subscription that lives.
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (ret == 0) of_model_.erase(model);
+    const auto found = of_model_.find(model);
+    if (found == of_model_.end()) return ret;
+    for (const Place& place : ended) {
+      if (const auto one = std::ranges::find(found->second, place); one != found->second.end())
+        found->second.erase(one);
+    }
+    if (found->second.empty()) of_model_.erase(found);
     return ret;
   }
   static Descriptors& Process() {
@@ -51,9 +73,18 @@ class Descriptors {
   }
 
  private:
+  using Place = std::shared_ptr<int>;
+  using Places = std::vector<Place>;
+
+  Place Of(Address config) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = of_config_.find(config);
+    return found == of_config_.end() ? nullptr : found->second;
+  }
+
   std::mutex mutex_;
-  std::map<Address, std::shared_ptr<int>> of_config_;
-  std::map<uint32_t, std::shared_ptr<int>> of_model_;
+  std::map<Address, Place> of_config_;
+  std::map<uint32_t, Places> of_model_;
 };
 
 using Length = aclError (*)(const void*, size_t, uint32_t, size_t*);

@@ -3,12 +3,22 @@
 #include "api/message.h"
 #include "session/stamps.h"
 
-using npuprof::api::Guarded;
 namespace stamps = npuprof::stamps;
+
+namespace {
+// The rest of a call that is no hot path: a program that marks while nobody profiles is told once why that fails.
+template <typename Body>
+int Guarded(Body&& body) {
+  const int code = npuprof::api::Guarded(body);
+  if (code != 0) stamps::NoteRefusal();
+  return code;
+}
+}  // namespace
 
 extern "C" {
 
 void* aclprofCreateStamp(void) {
+  if (stamps::Resting()) return nullptr;
   void* stamp = nullptr;
   Guarded([&] {
     stamp = stamps::Create();
@@ -22,6 +32,7 @@ void* aclprofCreateStamp(void) {
 }
 
 void aclprofDestroyStamp(void* stamp) {
+  if (!stamp && stamps::Resting()) return;  // what aclprofCreateStamp() gave
   Guarded([&] {
     return stamps::Destroy(stamp)
                ? npuprof::Result::Ok()
@@ -31,30 +42,37 @@ void aclprofDestroyStamp(void* stamp) {
 }
 
 aclError aclprofSetStampTraceMessage(void* stamp, const char* msg, uint32_t msgLen) {
+  if (stamps::Resting()) return stamps::kFailed;
   return Guarded([&] { return stamps::SetMessage(stamp, msg, msgLen); });
 }
 
 aclError aclprofMark(void* stamp) {
+  if (stamps::Resting()) return stamps::kFailed;
   return Guarded([&] { return stamps::Mark(stamp); });
 }
 
 aclError aclprofMarkEx(const char* msg, size_t msgLen, aclrtStream stream) {
+  if (stamps::Resting()) return stamps::kFailed;
   return Guarded([&] { return stamps::MarkEx(msg, msgLen, stream); });
 }
 
 aclError aclprofPush(void* stamp) {
+  if (stamps::Resting() && stamp) return stamps::kFailed;
   return Guarded([&] { return stamps::Push(stamp); });
 }
 
 aclError aclprofPop(void) {
+  if (stamps::Resting()) return stamps::kFailed;
   return Guarded([] { return stamps::Pop(); });
 }
 
 aclError aclprofRangeStart(void* stamp, uint32_t* rangeId) {
+  if (stamps::Resting() && stamp && rangeId) return stamps::kFailed;
   return Guarded([&] { return stamps::RangeStart(stamp, rangeId); });
 }
 
 aclError aclprofRangeStop(uint32_t rangeId) {
+  if (stamps::Resting()) return stamps::kFailed;
   return Guarded([&] { return stamps::RangeStop(rangeId); });
 }
 

@@ -48,10 +48,12 @@ uint64_t aclprofStr2Id(const char* message) {
 }
 
 aclError aclprofRangePushEx(aclprofEventAttributes* attr) {
+  if (tensor_range::PushUnkept(attr)) return 0;
   return Guarded([&] { return tensor_range::Push(attr); });
 }
 
 aclError aclprofRangePop(void) {
+  if (tensor_range::PopUnkept()) return 0;
   return Guarded([] { return tensor_range::Pop(); });
 }
 

@@ -3,8 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
-#include <mutex>
+#include <ctime>
 #include <string>
 
 #include "session/log.h"
@@ -167,13 +168,37 @@ bool Inject() {
   return false;
 }
 
+// What a call finds while another tool is being loaded: that tool may call mstx itself, and wait for threads that do.
+constexpr Slots kOwn{};
+
+enum class Choice { kNone, kBeingMade, kMade };
+std::atomic<Choice> g_choice{Choice::kNone};
+std::atomic<bool> g_impatient{false};
+thread_local bool t_choosing = false;
+
+// Threads that come meanwhile wait, so that the tool gets their first marks too; but not for ever, and only once.
+bool WaitForChoice() {
+  constexpr int kMostWaits = 5000;
+  const auto made = [] { return g_choice.load(std::memory_order_acquire) == Choice::kMade; };
+  for (int i = 0; i < kMostWaits && !made() && !g_impatient; ++i) {
+    const timespec rest{0, 1'000'000};
+    nanosleep(&rest, nullptr);
+  }
+  if (!made()) g_impatient = true;
+  return made();
+}
+
 // Decides at the first call who listens.
 const Slots& Listener() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    if (Try(false, [] { return Inject(); })) marks::Attend(marks::kInjected);
-    marks::Disregard(marks::kUndecided);
-  });
+  if (g_choice.load(std::memory_order_acquire) == Choice::kMade) return g_slots;
+  if (t_choosing) return kOwn;
+  Choice none = Choice::kNone;
+  if (!g_choice.compare_exchange_strong(none, Choice::kBeingMade)) return WaitForChoice() ? g_slots : kOwn;
+  t_choosing = true;
+  if (Try(false, [] { return Inject(); })) marks::Attend(marks::kInjected);
+  marks::Disregard(marks::kUndecided);
+  t_choosing = false;
+  g_choice.store(Choice::kMade, std::memory_order_release);
   return g_slots;
 }
 

@@ -25,7 +25,7 @@ uint64_t Dictionary::Hash(std::string_view text) {
 }
 
 uint64_t Dictionary::Id(std::string_view text) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<OwnedMutex> lock(mutex_);
   if (auto known = by_text_.find(text); known != by_text_.end()) return known->second;
   uint64_t id = Hash(text);
   // 0 and all ones mean failure to callers.
@@ -37,13 +37,13 @@ uint64_t Dictionary::Id(std::string_view text) {
 }
 
 const char* Dictionary::Find(uint64_t id) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<OwnedMutex> lock(mutex_);
   auto known = by_id_.find(id);
   return known == by_id_.end() ? nullptr : known->second->text.c_str();
 }
 
 void Dictionary::Name(uint16_t level, uint32_t type, std::string_view name) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<OwnedMutex> lock(mutex_);
   std::string& known = type_names_[TypeKey(level, type)];
   if (known == name) return;
   known = name;
@@ -51,18 +51,18 @@ void Dictionary::Name(uint16_t level, uint32_t type, std::string_view name) {
 }
 
 std::string Dictionary::TypeName(uint16_t level, uint32_t type) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<OwnedMutex> lock(mutex_);
   auto known = type_names_.find(TypeKey(level, type));
   return known == type_names_.end() ? "" : known->second;
 }
 
 size_t Dictionary::texts() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<OwnedMutex> lock(mutex_);
   return texts_.size();
 }
 
 size_t Dictionary::types() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<OwnedMutex> lock(mutex_);
   return types_.size();
 }
 

@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "base/owned_mutex.h"
 
 namespace npuprof::host {
 
@@ -50,13 +51,13 @@ class Dictionary {
   size_t types() const;
 
   /// For forks: nobody is inside while the child is made.
-  std::mutex& mutex() { return mutex_; }
+  OwnedMutex& mutex() { return mutex_; }
 
  private:
   template <typename Entries, typename Visit>
   size_t ForEach(const Entries& entries, size_t begin, size_t limit, Visit&& visit) const;
 
-  mutable std::mutex mutex_;
+  mutable OwnedMutex mutex_;
   std::deque<Text> texts_;  // addresses stay
   std::unordered_map<uint64_t, const Text*> by_id_;
   std::unordered_map<std::string_view, uint64_t> by_text_;
@@ -66,7 +67,7 @@ class Dictionary {
 
 template <typename Entries, typename Visit>
 size_t Dictionary::ForEach(const Entries& entries, size_t begin, size_t limit, Visit&& visit) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<OwnedMutex> lock(mutex_);
   size_t i = begin;
   for (; i < entries.size() && i - begin < limit; ++i) {
     if (!visit(entries[i])) break;

@@ -6,6 +6,7 @@
 
 #include "host/clock.h"
 #include "host/dictionary.h"
+#include "profiling/aprof_pub.h"
 
 namespace npuprof::host {
 namespace {
@@ -37,16 +38,26 @@ struct HostSource::Output {
   trace::RecordFile file;
 };
 
-HostSource::HostSource(drain::Collection& collection, std::string host_data, uint32_t epoch,
-                       drain::MessageHandler on_message)
+HostSource::HostSource(drain::Collection& collection, std::string host_data, drain::MessageHandler on_message)
     : collection_(collection),
       host_data_(std::move(host_data)),
-      epoch_(epoch),
       on_message_(std::move(on_message)),
       texts_(collection, host_data_, trace::DictionaryFile::Kind::kHash),
       types_(collection, host_data_, trace::DictionaryFile::Kind::kType) {}
 
-HostSource::~HostSource() = default;
+HostSource::~HostSource() {
+  Leave();
+}
+
+bool HostSource::Open(size_t segments) {
+  return QueueSet::Process().Open(segments, &reader_);
+}
+void HostSource::Close() {
+  QueueSet::Process().Close(&reader_);
+}
+void HostSource::Leave() {
+  QueueSet::Process().Leave(&reader_);
+}
 
 std::string HostSource::KindName(RecordClass record_class, uint16_t level, uint32_t type) const {
   if (record_class == RecordClass::kApiEvent) return kCalls;
@@ -93,6 +104,7 @@ bool HostSource::Take(const Entry& entry) {
   uint32_t type;
   std::memcpy(&level, record + 2, sizeof(level));
   std::memcpy(&type, record + 4, sizeof(type));
+  if (!marks_ && level == MSPROF_REPORT_TX_LEVEL) return true;
   Route* route = Resolve(entry, level, type);
   if (route) {
     if (route->output->file.Append(record, 1, route->ledger) != 1) return false;
@@ -126,7 +138,6 @@ drain::Progress HostSource::Poll(const drain::Pass& pass) {
   drain::Progress progress;
   auto& set = QueueSet::Process();
   std::lock_guard<std::mutex> lock(set.consumer());
-  if (set.last_epoch() != epoch_) return progress;
 
   const size_t total = set.pool().total();
   if (total) progress.pressure = static_cast<unsigned>((total - set.pool().free()) * 100 / total);
@@ -135,15 +146,12 @@ drain::Progress HostSource::Poll(const drain::Pass& pass) {
   const size_t used = set.used();
   for (size_t served = 0; served < used && !progress.blocked; ++served) {
     if (next_queue_ >= used) next_queue_ = 0;
-    Queue& queue = set.queue(next_queue_++);
-    const bool taken = set.Consume(queue, &budget, [&](const Entry& entry) {
+    const size_t i = next_queue_++;
+    const bool taken = set.Consume(i, reader_, &budget, [&](const Entry& entry) {
       if (!Take(entry)) return false;
       uint32_t thread;
       std::memcpy(&thread, entry.record() + 8, sizeof(thread));
-      if (queue.last_thread != thread) {
-        queue.last_thread = thread;
-        threads_.insert(thread);
-      }
+      if (reader_.IsFreshThread(i, thread)) threads_.insert(thread);
       return true;
     });
     progress.blocked = !taken;
@@ -172,19 +180,21 @@ void HostSource::Describe(trace::Manifest::Host* out) const {
     kinds[kOthers].lost = others_;
     out->lost_by_cause["too_many_types"] = others_;
   }
-  QueueSet::Process().losses().ForEach(
-      [&](RecordClass record_class, uint16_t level, uint32_t type, unsigned cause, uint64_t count) {
-        auto& kind = kinds[KindName(record_class, level, type)];
-        kind.lost += count;
-        out->lost_by_cause[LossCauseName(cause)] += count;
-      });
+  std::lock_guard<std::mutex> lock(QueueSet::Process().consumer());
+  QueueSet::Process().CollectLosses();
+  for (const auto& [lost, count] : reader_.lost()) {
+    const auto& [record_class, level, type, cause] = lost;
+    if (!marks_ && level == MSPROF_REPORT_TX_LEVEL) continue;
+    kinds[KindName(record_class, level, type)].lost += count;
+    out->lost_by_cause[LossCauseName(cause)] += count;
+  }
   const ClockPair now = ReadPair();
   const double hz = MeasureHz();
-  QueueSet::Process().loss_places().ForEach(
-      [&](uint32_t thread, unsigned cause, uint64_t count, uint64_t first, uint64_t last) {
-        out->losses.push_back({thread, thread == LossPlaces::kOthers, LossCauseName(cause), count,
-                               MonotonicRawNsAt(first, now, hz), MonotonicRawNsAt(last, now, hz)});
-      });
+  for (const auto& [where, place] : reader_.places()) {
+    const auto [thread, cause] = where;
+    out->losses.push_back({thread, thread == LossPlaces::kOthers, LossCauseName(cause), place.count,
+                           MonotonicRawNsAt(place.first, now, hz), MonotonicRawNsAt(place.last, now, hz)});
+  }
   std::sort(out->losses.begin(), out->losses.end(),
             [](const auto& a, const auto& b) { return a.first_ns < b.first_ns; });
   for (auto& [name, kind] : kinds) {

@@ -22,11 +22,17 @@ namespace npuprof::host {
 /// dictionaries beside them. Lives until the collection is finished.
 class HostSource final : public drain::Source {
  public:
-  /// @param epoch  of QueueSet::Open()
   /// @param on_message  gets what a person should know about host records; called on the drain thread
-  HostSource(drain::Collection& collection, std::string host_data, uint32_t epoch,
-             drain::MessageHandler on_message);
+  HostSource(drain::Collection& collection, std::string host_data, drain::MessageHandler on_message);
   ~HostSource() override;
+
+  /// From here to Close() reports are taken up; see QueueSet. False if there is no memory.
+  bool Open(size_t segments);
+  void Close();
+  /// After the collection is finished: what others report is no concern of this any more.
+  void Leave();
+  /// Leaves out marks of the program, which another session asked for. Before Open().
+  void LeaveOutMarks() { marks_ = false; }
 
   /// Shows @p visit each record that is taken up. Before the source is added.
   void OnRecord(std::function<void(const Entry&)> visit) { on_record_ = std::move(visit); }
@@ -53,9 +59,10 @@ class HostSource final : public drain::Source {
 
   drain::Collection& collection_;
   const std::string host_data_;
-  const uint32_t epoch_;
   const drain::MessageHandler on_message_;
   std::function<void(const Entry&)> on_record_;
+  mutable Reader reader_;
+  bool marks_ = true;
   std::unordered_map<uint64_t, Route> routes_;
   uint64_t others_ = 0;                                          // records that got no route
   std::map<std::string, std::unique_ptr<Output>> outputs_;       // by file name

@@ -23,6 +23,9 @@ class LossPlaces {
   /// While records are dropped meanwhile, the last may be one behind.
   template <typename Visit>
   void ForEach(Visit&& visit) const;
+  /// The same, and forgets them. For a report that is being noted meanwhile first may be above last.
+  template <typename Visit>
+  void Take(Visit&& visit);
 
  private:
   struct Row {
@@ -46,6 +49,18 @@ void LossPlaces::ForEach(Visit&& visit) const {
     const uint64_t key = row.key.load(std::memory_order_relaxed);
     visit(static_cast<uint32_t>(key), static_cast<unsigned>(key >> 32 & 0xff), count,
           row.first.load(std::memory_order_relaxed), row.last.load(std::memory_order_relaxed));
+  }
+}
+
+template <typename Visit>
+void LossPlaces::Take(Visit&& visit) {
+  for (Row& row : rows_) {
+    if (row.count.load(std::memory_order_relaxed) == 0) continue;
+    const uint64_t count = row.count.exchange(0, std::memory_order_acquire);
+    const uint64_t key = row.key.load(std::memory_order_relaxed);
+    const uint64_t first = row.first.exchange(UINT64_MAX, std::memory_order_relaxed);
+    visit(static_cast<uint32_t>(key), static_cast<unsigned>(key >> 32 & 0xff), count, first,
+          row.last.exchange(0, std::memory_order_relaxed));
   }
 }
 

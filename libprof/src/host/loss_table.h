@@ -35,6 +35,9 @@ class LossTable {
   /// come as level and type 0 of their class.
   template <typename Row>
   void ForEach(Row&& row) const;
+  /// The same, and sets each count to 0; none is missed while others are counted.
+  template <typename Row>
+  void Take(Row&& row);
 
   static constexpr uint64_t Key(RecordClass record_class, uint16_t level, uint32_t type) {
     return (uint64_t{1} << 63) | (uint64_t{static_cast<uint8_t>(record_class)} << 48) |
@@ -42,21 +45,34 @@ class LossTable {
   }
 
  private:
+  template <typename Rows, typename CountOf, typename Visit>
+  static void Walk(Rows& rows, CountOf&& count_of, Visit&& visit);
+
   std::array<Row, 128> rows_;
 };
 
-template <typename Visit>
-void LossTable::ForEach(Visit&& visit) const {
-  for (const Row& row : rows_) {
+template <typename Rows, typename CountOf, typename Visit>
+void LossTable::Walk(Rows& rows, CountOf&& count_of, Visit&& visit) {
+  for (auto& row : rows) {
     const uint64_t key = row.key.load(std::memory_order_acquire);
     if (key == 0) continue;
     for (unsigned cause = 0; cause < kLossCauses; ++cause) {
-      const uint64_t count = row.lost[cause].load(std::memory_order_relaxed);
+      const uint64_t count = count_of(row.lost[cause]);
       if (count == 0) continue;
       visit(static_cast<RecordClass>((key >> 48) & 0x7f), static_cast<uint16_t>(key >> 32),
             static_cast<uint32_t>(key), cause, count);
     }
   }
+}
+template <typename Visit>
+void LossTable::ForEach(Visit&& visit) const {
+  Walk(
+      rows_, [](const std::atomic<uint64_t>& lost) { return lost.load(std::memory_order_relaxed); }, visit);
+}
+template <typename Visit>
+void LossTable::Take(Visit&& visit) {
+  Walk(
+      rows_, [](std::atomic<uint64_t>& lost) { return lost.exchange(0, std::memory_order_relaxed); }, visit);
 }
 
 }  // namespace npuprof::host

@@ -7,8 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "host/clock.h"
 
@@ -129,42 +131,110 @@ bool QueueSet::Report(RecordClass record_class, bool aging, const void* record) 
     queue = Adopt();
     if (!queue) return lose(LossCause::kNoRing);
   }
-  if (queue->busy.load(std::memory_order_relaxed)) return lose(LossCause::kNested);
-  queue->busy.store(true, std::memory_order_relaxed);
+  const uint32_t reports = queue->reports.load(std::memory_order_relaxed);
+  if (reports & 1) return lose(LossCause::kNested);
+  queue->reports.store(reports + 1, std::memory_order_relaxed);
   // Only the compiler must keep the order here: a signal handler runs on this thread, and Close() orders the
   // store before its reading with a barrier on all running threads.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const uint32_t epoch = epoch_.load(std::memory_order_relaxed);
   const bool kept = epoch == 0 || Push(*queue, epoch, record_class, aging, record);
+  if (!kept) lose(LossCause::kRingFull);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  queue->busy.store(false, std::memory_order_release);
-  return kept || lose(LossCause::kRingFull);
+  queue->reports.store(reports + 2, std::memory_order_release);
+  return kept;
 }
 
+// Only while nobody reads.
 void QueueSet::Discard(Queue& queue) {
-  size_t budget = SIZE_MAX;
-  Consume(queue, &budget, [](const Entry&) { return true; });
-}
-
-uint32_t QueueSet::Open(size_t segments) {
-  std::lock_guard<std::mutex> lock(consumer_);
-  if (!pool_.reserved() && !pool_.Reserve(segments)) return 0;
-  Membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-  // Nothing is accepted now and no drain reads: what is left belongs to a collection that ended.
-  const size_t used = this->used();
-  for (size_t i = 0; i < used; ++i) {
-    Discard(queues_[i]);
-    queues_[i].last_thread = UINT64_MAX;
+  if (!queue.head) queue.head = queue.first.load(std::memory_order_acquire);
+  while (queue.head) {
+    Segment* next = queue.head->next.load(std::memory_order_acquire);
+    if (!next) {
+      queue.read = queue.head->published.load(std::memory_order_acquire);
+      return;
+    }
+    pool_.Give(std::exchange(queue.head, next));
   }
-  losses_.Clear();
-  loss_places_.Clear();
-  if (++last_epoch_ == 0) ++last_epoch_;
-  epoch_.store(last_epoch_, std::memory_order_release);
-  return last_epoch_;
 }
 
-void QueueSet::Close() {
-  epoch_.store(0, std::memory_order_seq_cst);
+// Gives back what every reader is through with.
+void QueueSet::Reclaim(size_t index) {
+  Queue& queue = queues_[index];
+  const auto needs = [&](const Reader* reader) {
+    const Segment* at = reader->cursors_[index].segment;
+    return at == nullptr || at == queue.head;
+  };
+  while (queue.head && std::none_of(readers_.begin(), readers_.end(), needs)) {
+    Segment* next = queue.head->next.load(std::memory_order_acquire);
+    if (!next) return;
+    pool_.Give(std::exchange(queue.head, next));
+    queue.read = 0;
+  }
+}
+
+bool QueueSet::AnyOpen() const {
+  return std::any_of(readers_.begin(), readers_.end(),
+                     [](const Reader* reader) { return reader->state_ == Reader::State::kOpen; });
+}
+
+void QueueSet::CollectLosses() {
+  const auto for_all = [this](auto&& add) {
+    for (Reader* reader : readers_) {
+      if (reader->state_ != Reader::State::kClosed) add(*reader);
+    }
+  };
+  losses_.Take([&](RecordClass record_class, uint16_t level, uint32_t type, unsigned cause, uint64_t count) {
+    for_all([&](Reader& reader) { reader.lost_[{record_class, level, type, cause}] += count; });
+  });
+  loss_places_.Take([&](uint32_t thread, unsigned cause, uint64_t count, uint64_t first, uint64_t last) {
+    // A report that is being counted at this moment left its time to those before it.
+    if (first > last) first = last = Cycles();
+    for_all([&](Reader& reader) {
+      auto [place, fresh] = reader.places_.try_emplace({thread, cause}, Reader::Place{0, first, last});
+      place->second.count += count;
+      place->second.first = std::min(place->second.first, first);
+      place->second.last = std::max(place->second.last, last);
+    });
+  });
+}
+
+bool QueueSet::Open(size_t segments, Reader* reader) {
+  std::lock_guard<std::mutex> lock(consumer_);
+  if (!pool_.reserved() && !pool_.Reserve(segments)) return false;
+  Membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+  if (readers_.empty()) {
+    // Nothing is accepted now and nobody reads: what is left belongs to collections that ended.
+    const size_t used = this->used();
+    for (size_t i = 0; i < used; ++i) Discard(queues_[i]);
+  }
+  if (AnyOpen()) {
+    CollectLosses();
+  } else {
+    losses_.Clear();
+    loss_places_.Clear();
+  }
+  if (++last_epoch_ == 0) ++last_epoch_;
+  reader->cursors_.assign(kQueues, {});
+  reader->lost_.clear();
+  reader->places_.clear();
+  reader->begin_ = last_epoch_;
+  reader->span_ = UINT32_MAX / 2;
+  readers_.push_back(reader);
+  reader->state_ = Reader::State::kOpen;
+  epoch_.store(last_epoch_, std::memory_order_release);
+  return true;
+}
+
+void QueueSet::Close(Reader* reader) {
+  {
+    std::lock_guard<std::mutex> lock(consumer_);
+    if (reader->state_ != Reader::State::kOpen) return;
+    reader->state_ = Reader::State::kClosing;
+    if (++last_epoch_ == 0) ++last_epoch_;
+    reader->span_ = last_epoch_ - reader->begin_;
+    epoch_.store(AnyOpen() ? last_epoch_ : 0, std::memory_order_seq_cst);
+  }
   const bool ordered = Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
   // Without the barrier a report may still be on its way for as long as a store takes to become visible.
   timespec rest{0, 100'000};
@@ -173,19 +243,32 @@ void QueueSet::Close() {
     nanosleep(&longer, nullptr);
   }
   // A thread may be stopped in the middle (debugger, priorities): it is not waited for without end, its record
-  // carries the epoch and so cannot reach another collection.
-  for (size_t i = 0, patience = 1000; i < used() && patience > 0;) {
-    if (queues_[i].busy.load(std::memory_order_acquire)) {
+  // carries the epoch and so cannot reach another collection. Later reports know of the end.
+  for (size_t i = 0, patience = 1000; i < used(); ++i) {
+    const uint32_t seen = queues_[i].reports.load(std::memory_order_acquire);
+    while ((seen & 1) != 0 && queues_[i].reports.load(std::memory_order_acquire) == seen && patience > 0) {
       nanosleep(&rest, nullptr);
       --patience;
-    } else {
-      ++i;
     }
   }
+  std::lock_guard<std::mutex> lock(consumer_);
+  CollectLosses();
+  reader->state_ = Reader::State::kClosed;
+}
+
+void QueueSet::Leave(Reader* reader) {
+  Close(reader);
+  std::lock_guard<std::mutex> lock(consumer_);
+  if (std::erase(readers_, reader) == 0) return;
+  reader->state_ = Reader::State::kOut;
+  if (readers_.empty()) return;  // the next Open() sees to what is left
+  for (size_t i = 0; i < used(); ++i) Reclaim(i);
 }
 
 void QueueSet::ResetInChild() {
-  new (&consumer_) std::mutex;  // a thread that is not in the child may have held it
+  // A thread that is not in the child may have held it, and changed what it protects.
+  new (&consumer_) std::mutex;
+  new (&readers_) std::vector<Reader*>;
   epoch_.store(0);
   t_queue = nullptr;
   if (g_exit_key_made) pthread_setspecific(g_exit_key, nullptr);
@@ -193,7 +276,7 @@ void QueueSet::ResetInChild() {
   for (size_t i = 0; i < used(); ++i) {
     Queue& queue = queues_[i];
     queue.owned.store(false);
-    queue.busy.store(false);
+    queue.reports.store(0);
     queue.first.store(nullptr);
     queue.tail = queue.head = nullptr;
     queue.used = queue.read = 0;

@@ -8,10 +8,12 @@
 
 #include "host/loss_places.h"
 #include "host/loss_table.h"
+#include "host/reader.h"
 #include "host/segment_pool.h"
 
-/// Queues between the threads that report and the drain: one per thread, single producer, single consumer, made of
+/// Queues between the threads that report and the drain: one per thread, single producer, read by one thread, made of
 /// segments from a common bounded pool. A thread that ends leaves its queue, with what is still in it, to the next.
+/// Collections that run at the same time read the same queues; a segment goes when all of them are through with it.
 namespace npuprof::host {
 
 enum class RecordClass : uint8_t {
@@ -25,7 +27,7 @@ constexpr size_t RecordSize(RecordClass record_class) {
 
 /// What lies before each record in a queue.
 struct Entry {
-  uint32_t epoch;  ///< collection the record belongs to
+  uint32_t epoch;  ///< tells which collections were open
   RecordClass record_class;
   bool aging;     ///< may be deleted at the storage limit
   uint16_t size;  ///< of the record
@@ -36,9 +38,9 @@ static_assert(sizeof(Entry) == 8);
 
 struct Queue {
   std::atomic<bool> owned{false};
-  /// Set while the owner is inside a report. Tells a signal handler that it interrupted one, and Close() that a
-  /// report is under way.
-  std::atomic<bool> busy{false};
+  /// Odd while the owner is inside a report. Tells a signal handler that it interrupted one, and Close() whether the
+  /// report that it saw under way has ended.
+  std::atomic<uint32_t> reports{0};
   /// Where the consumer starts; never changes after the first owner set it, until the queue is emptied by Open().
   std::atomic<Segment*> first{nullptr};
 
@@ -46,10 +48,9 @@ struct Queue {
   Segment* tail = nullptr;
   uint32_t used = 0;
 
-  // Consumer.
+  // Consumer: the oldest segment that somebody may still read, and where new readers begin in it.
   Segment* head = nullptr;
   uint32_t read = 0;
-  uint64_t last_thread = UINT64_MAX;
 };
 
 /// All queues of the process.
@@ -59,33 +60,34 @@ class QueueSet {
 
   static QueueSet& Process();
 
-  /// Starts a collection: queues are emptied of what an earlier one left, losses set to zero, reports accepted.
+  /// Starts a collection beside those that run: from now on reports are its own too. The first one empties the queues of
+  /// what was left and sets losses to zero.
   /// @param segments size of the pool, taken at the first call only
-  /// @return the number of the collection, 0 if there is no memory
-  uint32_t Open(size_t segments);
-  /// Ends it. When this returns no report is under way any more, and what was accepted is in the queues.
-  void Close();
-  /// True between Open() and Close(); one relaxed load.
+  /// @return false if there is no memory
+  bool Open(size_t segments, Reader* reader);
+  /// Ends it. When this returns no report is under way any more that belongs to it, and what was accepted is in the
+  /// queues for it to read. What others lose in the moments until then is counted here as well.
+  void Close(Reader* reader);
+  /// It reads no more.
+  void Leave(Reader* reader);
+  /// True while anything is open; one relaxed load.
   static bool Collecting() { return epoch_.load(std::memory_order_relaxed) != 0; }
 
   /// Adds a record to the calling thread's queue, without lock, system call or waiting; a thread's first report
   /// adopts a queue. @return false if the record was dropped; it is counted then
   bool Report(RecordClass record_class, bool aging, const void* record);
 
-  /// Held by the one consumer while it reads, and by Open().
+  /// Held by whoever reads.
   std::mutex& consumer() { return consumer_; }
-  /// The collection that was opened last; a consumer of an earlier one leaves the queues alone.
-  uint32_t last_epoch() const { return last_epoch_; }
-  /// Calls @p take(entry) for records of the last collection until it returns false (the record stays) or @p budget
-  /// bytes were taken. With consumer() held. @return false if @p take refused
+  /// Calls @p take(entry) for records of @p reader until it returns false (the record stays) or @p budget bytes were
+  /// passed. With consumer() held. @return false if @p take refused
   template <typename Take>
-  bool Consume(Queue& queue, size_t* budget, Take&& take);
-  Queue& queue(size_t index) { return queues_[index]; }
+  bool Consume(size_t queue, Reader& reader, size_t* budget, Take&& take);
+  /// Adds what was lost until now to all collections that are open. With consumer() held.
+  void CollectLosses();
   /// Queues that ever had an owner are below this index.
   size_t used() const { return used_.load(std::memory_order_acquire); }
 
-  LossTable& losses() { return losses_; }
-  const LossPlaces& loss_places() const { return loss_places_; }
   const SegmentPool& pool() const { return pool_; }
 
   /// Child of fork: forgets everything; nothing is accepted until the next Open().
@@ -97,10 +99,13 @@ class QueueSet {
   static void Release(void* queue);
   bool Push(Queue& queue, uint32_t epoch, RecordClass record_class, bool aging, const void* record);
   void Discard(Queue& queue);
+  void Reclaim(size_t queue);
+  bool AnyOpen() const;
 
   static std::atomic<uint32_t> epoch_;
-  std::mutex consumer_;
-  uint32_t last_epoch_ = 0;  // under consumer_
+  std::mutex consumer_;  // the two below
+  uint32_t last_epoch_ = 0;
+  std::vector<Reader*> readers_;
   SegmentPool pool_;
   LossTable losses_;
   LossPlaces loss_places_;
@@ -109,31 +114,34 @@ class QueueSet {
 };
 
 template <typename Take>
-bool QueueSet::Consume(Queue& queue, size_t* budget, Take&& take) {
-  Segment* segment = queue.head;
-  if (!segment) {
-    segment = queue.head = queue.first.load(std::memory_order_acquire);
-    if (!segment) return true;
+bool QueueSet::Consume(size_t index, Reader& reader, size_t* budget, Take&& take) {
+  if (reader.state_ == Reader::State::kOut) return true;
+  Queue& queue = queues_[index];
+  Reader::Cursor& cursor = reader.cursors_[index];
+  if (!cursor.segment) {
+    if (!queue.head) queue.head = queue.first.load(std::memory_order_acquire);
+    if (!queue.head) return true;
+    cursor.segment = queue.head;
+    cursor.read = queue.read;
   }
-  const uint32_t epoch = last_epoch_;
   for (;;) {
+    Segment* segment = cursor.segment;
     const uint32_t published = segment->published.load(std::memory_order_acquire);
-    while (queue.read < published) {
-      const auto* entry = reinterpret_cast<const Entry*>(segment->data() + queue.read);
+    while (cursor.read < published) {
+      const auto* entry = reinterpret_cast<const Entry*>(segment->data() + cursor.read);
       if (*budget == 0) return true;
-      // A report that began before an earlier collection closed may have landed later; it belongs to neither.
-      if (entry->epoch == epoch && !take(*entry)) return false;
-      queue.read += static_cast<uint32_t>(sizeof(Entry)) + entry->size;
+      // Reports from before and after lie in the same segments, and one that began before may have landed later.
+      if (reader.Owns(entry->epoch) && !take(*entry)) return false;
+      cursor.read += static_cast<uint32_t>(sizeof(Entry)) + entry->size;
       *budget -= *budget < sizeof(Entry) + entry->size ? *budget : sizeof(Entry) + entry->size;
     }
     Segment* next = segment->next.load(std::memory_order_acquire);
     if (!next) return true;
     // The producer published for the last time before it set next.
-    if (queue.read < segment->published.load(std::memory_order_acquire)) continue;
-    queue.head = next;
-    queue.read = 0;
-    pool_.Give(segment);
-    segment = next;
+    if (cursor.read < segment->published.load(std::memory_order_acquire)) continue;
+    cursor.segment = next;
+    cursor.read = 0;
+    Reclaim(index);
   }
 }
 

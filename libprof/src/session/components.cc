@@ -105,7 +105,7 @@ int32_t Components::Call(const Entry& entry, uint32_t type, const Command& comma
 
 std::vector<std::string> Components::TellAll(bool stopping) {
   std::vector<std::string> failures;
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<OwnedMutex> lock(mutex_);
   Entries entries = entries_;
   std::stable_sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) {
     return Rank(a->module, stopping) < Rank(b->module, stopping);
@@ -114,11 +114,11 @@ std::vector<std::string> Components::TellAll(bool stopping) {
   return failures;
 }
 
-void Components::Catch(Entry& entry, std::unique_lock<std::mutex>& lock, std::vector<std::string>* failures) {
+void Components::Catch(Entry& entry, std::unique_lock<OwnedMutex>& lock, std::vector<std::string>* failures) {
   constexpr const char* kNames[] = {"init", "start", "stop", "finalize", "subscribe", "unsubscribe"};
   // Whoever is inside the callback looks again afterwards. He may wait for something that this thread holds, so it does
   // not wait for ever.
-  if (!idle_.wait_for(lock, kPatience, [&] { return !entry.busy; })) {
+  if (!mutex_.WaitFor(idle_, kPatience, [&] { return !entry.busy; })) {
     failures->push_back(
         fmt::format("the callback of {} has not returned for {} s; it learns of changes when it does",
                     NameOf(entry.module), kPatience.count()));
@@ -163,9 +163,10 @@ bool Components::Next(Entry& entry, uint32_t* type, std::shared_ptr<const Comman
     *type = state_.initialised ? PROF_COMMANDHANDLE_TYPE_INIT : PROF_COMMANDHANDLE_TYPE_FINALIZE;
     return true;
   }
-  if (told.start != state_.start) {
+  if (state_.start != 0 && told.command != state_.command) {
     *type = PROF_COMMANDHANDLE_TYPE_START;
     told.start = state_.start;
+    told.command = state_.command;
     *command = entry.command = command_;
     return true;
   }
@@ -182,7 +183,7 @@ int32_t Components::Register(uint32_t module, ProfCommandHandle handle) {
   if (!handle) return MSPROF_ERROR_CONFIG_INVALID;
   KeepLoaded(handle);
   std::vector<std::string> failures;
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<OwnedMutex> lock(mutex_);
   for (const auto& known : entries_) {
     if (known->module == module && known->handle == handle) return MSPROF_ERROR_NONE;
   }
@@ -196,7 +197,7 @@ int32_t Components::Register(uint32_t module, ProfCommandHandle handle) {
 
 std::vector<std::string> Components::Init() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<OwnedMutex> lock(mutex_);
     state_.initialised = true;
   }
   return TellAll(false);
@@ -205,8 +206,9 @@ std::vector<std::string> Components::Init() {
 std::vector<std::string> Components::Start(const Command& command) {
   auto copy = std::make_shared<const Command>(command);
   {
-    std::lock_guard<std::mutex> lock(mutex_);
-    state_.start = ++starts_;
+    std::lock_guard<OwnedMutex> lock(mutex_);
+    state_.command = ++starts_;
+    if (state_.start == 0) state_.start = state_.command;
     command_ = std::move(copy);
   }
   std::vector<std::string> failures = TooLong(command);
@@ -217,7 +219,7 @@ std::vector<std::string> Components::Start(const Command& command) {
 std::vector<std::string> Components::Subscribe(const Command& command) {
   auto copy = std::make_shared<const Command>(command);
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<OwnedMutex> lock(mutex_);
     state_.models[command.model] = std::move(copy);
   }
   return TellAll(false);
@@ -225,7 +227,7 @@ std::vector<std::string> Components::Subscribe(const Command& command) {
 
 std::vector<std::string> Components::Unsubscribe(uint32_t model) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<OwnedMutex> lock(mutex_);
     state_.models.erase(model);
   }
   return TellAll(true);
@@ -233,7 +235,7 @@ std::vector<std::string> Components::Unsubscribe(uint32_t model) {
 
 std::vector<std::string> Components::Stop() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<OwnedMutex> lock(mutex_);
     state_.start = 0;
     state_.models.clear();
     command_.reset();
@@ -243,7 +245,7 @@ std::vector<std::string> Components::Stop() {
 
 std::vector<std::string> Components::Finalize() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<OwnedMutex> lock(mutex_);
     state_.initialised = false;
   }
   return TellAll(true);

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/owned_mutex.h"
 #include "profiling/prof_api.h"
 
 namespace npuprof {
@@ -34,6 +34,7 @@ class Components {
 
   // Each tells all components in the documented order and returns sentences about those that failed.
   std::vector<std::string> Init();
+  /// While started: what they know changes to @p command, without a stop in which they would report nothing.
   std::vector<std::string> Start(const Command& command);
   std::vector<std::string> Stop();
   std::vector<std::string> Finalize();
@@ -45,7 +46,7 @@ class Components {
   static bool InCallback();
 
   /// For forks; see fork_locks.h.
-  std::mutex& mutex() { return mutex_; }
+  OwnedMutex& mutex() { return mutex_; }
   /// In a forked child, which has told nobody anything; after the lock was renewed.
   void ForgetInChild();
 
@@ -53,7 +54,8 @@ class Components {
   /// What the profiler is at, and what a component was told of it.
   struct State {
     bool initialised = false;
-    uint64_t start = 0;                                         ///< number of the running start, 0: none
+    uint64_t start = 0;    ///< number of the running start, 0: none
+    uint64_t command = 0;  ///< number of what was told at the start or since
     std::map<uint32_t, std::shared_ptr<const Command>> models;  ///< that are subscribed
   };
   struct Entry {
@@ -66,12 +68,12 @@ class Components {
   using Entries = std::vector<std::shared_ptr<Entry>>;
   std::vector<std::string> TellAll(bool stopping);
   /// Tells @p entry what it does not know yet. @p lock is held before and after.
-  void Catch(Entry& entry, std::unique_lock<std::mutex>& lock, std::vector<std::string>* failures);
+  void Catch(Entry& entry, std::unique_lock<OwnedMutex>& lock, std::vector<std::string>* failures);
   /// The next thing that @p entry does not know, which it knows from here on; false if there is none. Needs the lock.
   bool Next(Entry& entry, uint32_t* type, std::shared_ptr<const Command>* command) const;
   static int32_t Call(const Entry& entry, uint32_t type, const Command& command);
 
-  std::mutex mutex_;
+  OwnedMutex mutex_;
   std::condition_variable idle_;  // an entry is no longer busy
   Entries entries_;
   State state_;

@@ -19,7 +19,7 @@ static_assert(offsetof(aclprofConfig, data_types) == 272);
 static_assert(sizeof(aclprofConfig) == 280);
 
 struct Registry {
-  std::mutex mutex;
+  OwnedMutex mutex;
   std::unordered_map<const aclprofConfig*, std::unique_ptr<aclprofConfig>> living;
 };
 
@@ -37,7 +37,7 @@ Result NotLiving(const void* config) {
 
 }  // namespace
 
-std::mutex& ConfigLock() {
+OwnedMutex& ConfigLock() {
   return Living().mutex;
 }
 
@@ -121,7 +121,7 @@ Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const 
   made->data_types = CompleteDataTypes(data_types);
   *config = made.get();
   auto& registry = Living();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::lock_guard<OwnedMutex> lock(registry.mutex);
   registry.living.emplace(*config, std::move(made));
   return Result::Ok();
 }
@@ -129,13 +129,13 @@ Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const 
 Result DestroyConfig(const aclprofConfig* config) {
   if (!config) return Result::Null("the configuration to destroy");
   auto& registry = Living();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::lock_guard<OwnedMutex> lock(registry.mutex);
   return registry.living.erase(config) ? Result::Ok() : NotLiving(config);
 }
 
 Result CopyConfig(const aclprofConfig* config, aclprofConfig* copy) {
   auto& registry = Living();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::lock_guard<OwnedMutex> lock(registry.mutex);
   auto known = registry.living.find(config);
   if (known == registry.living.end()) return NotLiving(config);
   *copy = *known->second;

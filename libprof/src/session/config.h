@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "acl/acl_prof.h"
 #include "base/data_types.h"
+#include "base/owned_mutex.h"
 #include "session/result.h"
 
 /// What to collect on which devices. The layout is that of the published library, whose internals some tools read.
@@ -56,7 +56,7 @@ Result DestroyConfig(const aclprofConfig* config);
 Result CopyConfig(const aclprofConfig* config, aclprofConfig* copy);
 
 /// The lock of the living configurations, for forks; see fork_locks.h.
-std::mutex& ConfigLock();
+OwnedMutex& ConfigLock();
 
 /// "0x807"
 std::string Hex(uint64_t value);

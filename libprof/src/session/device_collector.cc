@@ -106,10 +106,24 @@ Status DeviceCollector::Begin() {
   if (Status status = WriteMetadata(); !status.ok()) return status;
 
   if (RecordTap* tap = context_.tap) {
-    source_->OnRecords([tap, id = id_, hz = session_->query().clock_hz](
-                           uint32_t channel, const std::byte* data, size_t count, size_t size) {
-      tap->Device({id, hz, channel, data, count, size});
-    });
+    source_->OnRecords(
+        [this, tap, hz = session_->query().clock_hz, known = size_t{0}, records = DeviceRecords{}](
+            uint32_t channel, const std::byte* data, size_t count, size_t size) mutable {
+          if (const auto& clocks = source_->clocks(); known != clocks.size()) {
+            known = clocks.size();
+            const double host_hz = host::MeasureHz();
+            records.device_at = clocks.back().device;
+            records.host_at = host::CyclesAt(clocks.back().host_ns, host::ReadPair(), host_hz);
+            records.host_ticks = host_hz / static_cast<double>(hz);
+          }
+          records.device = id_;
+          records.clock_hz = hz;
+          records.channel = channel;
+          records.data = data;
+          records.count = count;
+          records.size = size;
+          tap->Device(records);
+        });
   }
   context_.collection.Add(source_);
   AddModuleMemory();

@@ -3,19 +3,27 @@
 
 #include <time.h>
 
+#include <cstdint>
+
 namespace npuprof::fork_locks {
 namespace {
 // Handlers run on the forking thread, one fork at a time per thread.
 thread_local unsigned t_held = 0;
-constexpr int kTries = 500;
+constexpr time_t kPatienceSeconds = 5;
+
+int64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
 }  // namespace
 
 void Prepare(const Lock* locks, unsigned count) {
   t_held = 0;
-  int tries = 0;
+  const int64_t deadline = NowNs() + kPatienceSeconds * 1'000'000'000;
   for (unsigned i = 0; i < count; ++i) {
     bool held = locks[i].try_lock();
-    for (; !held && tries < kTries; ++tries) {
+    while (!held && !locks[i].is_mine() && NowNs() < deadline) {
       const timespec rest{0, 100'000};
       nanosleep(&rest, nullptr);
       held = locks[i].try_lock();

@@ -18,6 +18,7 @@
 #include "host/queue.h"
 #include "session/log.h"
 #include "session/manager_control.h"
+#include "session/mark_record.h"
 #include "session/mstx.h"
 #include "session/stamps.h"
 #include "session/steps.h"
@@ -30,36 +31,46 @@ constexpr size_t kMostPathBytes = 4095;
 constexpr size_t kMostSettingBytes = 256;
 constexpr size_t kKeptPaths = 8;  // callers may still look at what an earlier call returned
 
-template <std::mutex& (*Get)()>
+template <OwnedMutex& (*Get)()>
 constexpr fork_locks::Lock LockOf() {
-  return {[] { return Get().try_lock(); }, [] { Get().unlock(); }, [] { new (&Get()) std::mutex; }};
+  return {[] { return Get().try_lock(); }, [] { return Get().IsMine(); }, [] { Get().unlock(); },
+          [] { new (&Get()) OwnedMutex; }};
 }
 
-std::mutex& DictionaryLock() {
+OwnedMutex& DictionaryLock() {
   return host::Dictionary::Process().mutex();
+}
+
+// Domains that the command chose are those of the recording alone, which goes on meanwhile.
+Result PrepareBeside(const std::optional<RecordRequest>& recording, const Session::Request& request,
+                     std::unique_ptr<Session>* out) {
+  if (recording) mstx::Configure("", "");
+  Result result = Session::Prepare(request, out);
+  if (recording) mstx::Configure(recording->mstx_include, recording->mstx_exclude);
+  return result;
 }
 
 }  // namespace
 
+// That of the dictionary is last, as it is taken with others held.
 const fork_locks::Lock Manager::kForkLocks[] = {
-    LockOf<DictionaryLock>(),      LockOf<ConfigLock>(),
-    LockOf<&Manager::FactsLock>(), LockOf<&Manager::ComponentsLock>(),
-    LockOf<stamps::Lock>(),        LockOf<steps::Lock>(),
-    LockOf<mstx::Lock>(),          LockOf<op_item::Lock>(),
-    LockOf<SubscribeConfigLock>()};
+    LockOf<ConfigLock>(),    LockOf<&Manager::FactsLock>(), LockOf<&Manager::ComponentsLock>(),
+    LockOf<stamps::Lock>(),  LockOf<steps::Lock>(),         LockOf<mstx::Lock>(),
+    LockOf<op_item::Lock>(), LockOf<SubscribeConfigLock>(), LockOf<DictionaryLock>()};
 const unsigned Manager::kForkLockCount = std::size(kForkLocks);
 
 // From the first call on: another thread may fork while a session is started for the first time.
 Manager::Manager() {
   drain::InstallForkHandlers();
+  windows_.reserve(kMaxDevices + 1);
   pthread_atfork([] { fork_locks::Prepare(kForkLocks, kForkLockCount); },
                  [] { fork_locks::Parent(kForkLocks, kForkLockCount); }, &Manager::ForkChild);
 }
 
-std::mutex& Manager::FactsLock() {
+OwnedMutex& Manager::FactsLock() {
   return Process().facts_mutex_;
 }
-std::mutex& Manager::ComponentsLock() {
+OwnedMutex& Manager::ComponentsLock() {
   return Process().components_.mutex();
 }
 
@@ -75,7 +86,7 @@ Manager::Mode Manager::mode() const {
 }
 
 const char* Manager::LastPath() const {
-  std::lock_guard<std::mutex> lock(facts_mutex_);
+  std::lock_guard<OwnedMutex> lock(facts_mutex_);
   return paths_.empty() ? "" : paths_.back().c_str();
 }
 
@@ -84,11 +95,12 @@ Result Manager::CollectFacts(Facts* facts) {
   const Control control(*this);
   if (!control) return RefuseWhileInCallback("npuprofGetStatus");
   facts->mode = recording_ || dynamic_ ? Mode::kCommand : mode_;
-  facts->running = session_ != nullptr;
-  if (session_) {
-    facts->data_types = session_->data_types() & ~kAicpuModel;
-    facts->devices = session_->devices();
-    facts->begin_ns = session_->begin_ns();
+  facts->running = !windows_.empty();
+  for (const auto& window : windows_) {
+    const Session& session = *window->session;
+    facts->data_types |= session.data_types() & ~kAicpuModel;
+    facts->devices.insert(facts->devices.end(), session.devices().begin(), session.devices().end());
+    if (facts->begin_ns == 0) facts->begin_ns = session.begin_ns();
   }
   facts->directory = LastPath();
   return Result::Ok();
@@ -172,8 +184,9 @@ Result Manager::Finalize() {
   if (mode_ == Mode::kOff && !dynamic_) return Result::Ok();
   if (Result result = CheckMode("aclprofFinalize"); !result.ok()) return result;
   Result result = Result::Ok();
+  DiscardWarmed();
   if (!recording_) {  // which goes on
-    result = StopSession(false);
+    result = StopWindows(false);
     TellComponents([this] { return components_.Finalize(); });
     stamps::Allow(false);
     window_settings_.Clear();
@@ -218,11 +231,8 @@ Result Manager::SetConfig(int type, const char* text, size_t length) {
   return result;
 }
 
-Components::Command Manager::CommandFor(const Session& session) const {
-  return {session.data_types(), session.devices(), session.path(), session.SampleText()};
-}
-
-Session::Request Manager::RequestFor(const Wanted& wanted, const std::string& output, const Before* before) {
+Session::Request Manager::RequestFor(const Wanted& wanted, const std::string& output,
+                                     const Settings& settings, const Before* before) {
   InstallExitHandler();
   Session::Request request;
   if (before) {
@@ -235,55 +245,42 @@ Session::Request Manager::RequestFor(const Wanted& wanted, const std::string& ou
   request.notes.insert(request.notes.end(), not_looked_at_.begin(), not_looked_at_.end());
   request.index = ++starts_;
   request.wanted = wanted;
-  if (!before && settings_.All().empty() && !window_settings_.All().empty()) {
+  if (!before && windows_.empty() && settings.All().empty() && !window_settings_.All().empty()) {
     std::string names;
     for (const auto& [name, text] : window_settings_.All()) names += (names.empty() ? "" : ", ") + name;
     request.notes.push_back("nothing was set for this window; settings of the one before ended with it: " +
                             names);
   }
-  request.settings = before ? &window_settings_ : &settings_;
+  request.settings = &settings;
   request.open_devices = open_devices_;
   request.start_components = [this](const Session& session) {
     {
       // Components may ask for the path as soon as they are told to start.
-      std::lock_guard<std::mutex> lock(facts_mutex_);
+      std::lock_guard<OwnedMutex> lock(facts_mutex_);
       paths_.push_back(session.path());
       if (paths_.size() > kKeptPaths) paths_.pop_front();
     }
     const ControlLock::Calling calling(control_);
     return components_.Start(CommandFor(session));
   };
-  request.stop_components = [this](const Session&) {
+  request.stop_components = [this](const Session& session) {
     {
-      std::lock_guard<std::mutex> lock(facts_mutex_);
+      std::lock_guard<OwnedMutex> lock(facts_mutex_);
       paths_.pop_back();
     }
     const ControlLock::Calling calling(control_);
-    return components_.Stop();
+    return TellOfEnd(session);
   };
   return request;
 }
 
-Result Manager::StartSession(const Wanted& wanted, const std::string& output, const Before* before) {
-  const Session::Request request = RequestFor(wanted, output, before);
+Result Manager::StartSession(const Wanted& wanted, const std::string& output) {
+  const Session::Request request = RequestFor(wanted, output, settings_);
   std::unique_ptr<Session> fresh;
   Result result = Session::Prepare(request, &fresh);
-  if (result.ok()) result = OpenSession(std::move(fresh), request, before);
+  if (result.ok()) result = OpenWindow(std::move(fresh), request);
   if (!result.ok()) --starts_;
   return result;
-}
-
-Result Manager::OpenSession(std::unique_ptr<Session> fresh, const Session::Request& request,
-                            const Before* before) {
-  if (Result result = fresh->Open(request); !result.ok()) return result;
-  session_ = std::move(fresh);
-  if (!before) {
-    // They were set for this window; what is set from now on is for the next.
-    if (request.settings == &settings_) window_settings_ = std::exchange(settings_, Settings());
-    next_output_.reset();
-    if (!request.tap) StartKeeper(request.output);
-  }
-  return Result::Ok();
 }
 
 Result Manager::Warmup(const aclprofConfig* config) {
@@ -296,39 +293,49 @@ Result Manager::Warmup(const aclprofConfig* config) {
   if (mode_ == Mode::kOff && !dynamic_)
     return Result::Fail(code::kNotRun, "aclprofWarmup before aclprofInit; it does not initialise by itself");
   if (Result result = CheckMode("aclprofWarmup"); !result.ok()) return result;
-  if (recording_) GiveWay();
-  if (session_ || warmed_) {
+  const bool runs = !windows_.empty() && !recording_;
+  if (runs || warmed_) {
     return Result::Fail(code::kApiConflict,
-                        session_ ? "aclprofWarmup while a session runs; call aclprofStop first"
-                                 : "aclprofWarmup was called already; aclprofStart comes next");
+                        runs ? "aclprofWarmup while a session runs; call aclprofStop first"
+                             : "aclprofWarmup was called already; aclprofStart comes next");
   }
-  warm_request_ = RequestFor(wanted, next_output_.value_or(output_), nullptr);
-  if (Result result = Session::Prepare(warm_request_, &warmed_); !result.ok()) {
+  warm_request_ = RequestFor(wanted, next_output_.value_or(output_), settings_);
+  if (recording_) warm_request_.notes.clear();  // they are about the recording
+  if (Result result = PrepareBeside(recording_, warm_request_, &warmed_); !result.ok()) {
     --starts_;
     return result;
   }
-  window_settings_ = std::exchange(settings_, Settings());
-  next_output_.reset();
+  warm_settings_ = std::exchange(settings_, Settings());
+  warm_output_ = std::exchange(next_output_, std::nullopt);
   return Result::Ok();
 }
 
 Result Manager::StartWarmed() {
   // What was set again since then cannot change it any more, and is not left for a window that nobody set it for.
   std::string late;
-  const auto had = window_settings_.All();
+  const auto had = warm_settings_.All();
   for (const auto& [name, text] : settings_.All()) {
     const auto known = had.find(name);
     if (known == had.end() || known->second != text) late += (late.empty() ? "" : ", ") + name;
   }
-  settings_.Clear();
   warm_request_.notes.clear();
   if (!late.empty())
     warm_request_.notes.push_back("set after the warm-up and therefore without effect: " + late);
-  warm_request_.settings = &window_settings_;
+  warm_request_.settings = &warm_settings_;
   warm_request_.open_devices = open_devices_;
-  Result result = OpenSession(std::move(warmed_), warm_request_, nullptr);
-  if (!result.ok()) --starts_;
-  warm_request_ = {};
+  const Session::Request request = std::exchange(warm_request_, {});
+  if (recording_) GiveWay();
+  Result result = OpenWindow(std::move(warmed_), request);
+  if (result.ok()) {
+    settings_.Clear();
+    warm_settings_.Clear();
+    return result;
+  }
+  --starts_;
+  // Another try is made of what was set for this one, and since.
+  warm_settings_.Take(settings_);
+  settings_ = std::exchange(warm_settings_, Settings());
+  if (!next_output_) next_output_ = warm_output_;
   return result;
 }
 
@@ -337,66 +344,8 @@ void Manager::DiscardWarmed() {
   warmed_->Discard();
   warmed_.reset();
   warm_request_ = {};
+  warm_settings_.Clear();
   --starts_;
-}
-
-void Manager::StartKeeper(const std::string& output) {
-  const Keeping& keeping = session_->keeping();
-  if (!keeping.rotates() && !keeping.removes()) return;
-  const unsigned round = ++keeper_round_;
-  Keeper::Duties duties;
-  duties.keeping = keeping;
-  duties.output = output;
-  duties.own = [this] {
-    std::lock_guard<ControlLock> lock(control_);
-    return session_ ? session_->name() : std::string();
-  };
-  duties.used_bytes = [this]() -> uint64_t {
-    // Whoever holds it may take long, and the next look comes soon.
-    const std::unique_lock<ControlLock> lock(control_, std::try_to_lock);
-    return lock && session_ ? session_->used_bytes() : 0;
-  };
-  duties.rotate = [this, round] { Rotate(round); };
-  duties.told = [](const std::string& removed) {
-    LogDetail(removed + " was removed, as NPUPROF_KEEP_* asks");
-  };
-  if (const std::string why = keeper_.Start(std::move(duties)); !why.empty()) {
-    const std::string text =
-        "NPUPROF_ROTATE_* and NPUPROF_KEEP_* have no effect, because no thread could be started: " + why;
-    LogError(text);
-    session_->Say(text);
-  }
-}
-
-void Manager::Rotate(unsigned round) {
-  std::lock_guard<ControlLock> lock(control_);
-  if (!session_ || exiting_ || round != keeper_round_) return;
-  session_->StopDevices(Session::Then::kNextDirectory);
-  TellComponents([this] { return components_.Stop(); });
-  if (const Result result = session_->Stop(Session::Then::kNextDirectory); !result.ok())
-    LogError(result.text);
-  const Before before{session_->name(), session_->closing_ns()};
-  const Wanted wanted = session_->wanted();
-  const std::string output = session_->path().substr(0, session_->path().size() - before.name.size() - 1);
-  session_.reset();  // devices have one owner at a time
-  if (const Result result = StartSession(wanted, output, &before); !result.ok()) {
-    LogError("profiling ends, because the next directory could not be begun: " + result.text);
-    ++keeper_round_;
-    keeper_.Stop();
-  }
-}
-
-Result Manager::StopSession(bool at_exit) {
-  ++keeper_round_;
-  keeper_.Stop();
-  DiscardWarmed();
-  if (!session_) return Result::Ok();
-  session_->StopDevices();
-  // While the process exits, components may be half gone; they learn nothing then.
-  if (!at_exit) TellComponents([this] { return components_.Stop(); });
-  Result result = session_->Stop();
-  session_.reset();
-  return result;
 }
 
 Result Manager::WantedOf(const aclprofConfig* config, Wanted* wanted) const {
@@ -423,20 +372,9 @@ Result Manager::Start(const aclprofConfig* config) {
   Wanted wanted;
   if (Result result = WantedOf(config, &wanted); !result.ok()) return result;
   if (Result result = CheckMode("aclprofStart"); !result.ok()) return result;
-  if (recording_) GiveWay();
-  if (session_) {
-    if (session_->data_types() != wanted.data_types) {
-      return Result::Fail(
-          code::kInvalidConfig,
-          fmt::format("a session with data types {:#x} runs already; data types {:#x} need aclprofStop first",
-                      session_->data_types(), wanted.data_types));
-    }
-    return session_->AddDevices(wanted.devices, open_devices_);
-  }
-  if (warmed_) {
-    Result result = StartWarmed();
-    if (result.ok()) TellWhoGaveWay();
-    return result;
+  if (!recording_) {
+    bool joined = false;
+    if (Result result = Join(wanted, &joined); joined) return result;
   }
   const bool initialise = mode_ == Mode::kOff;
   if (initialise) {
@@ -444,18 +382,30 @@ Result Manager::Start(const aclprofConfig* config) {
     mode_ = Mode::kApi;
     TellComponents([this] { return components_.Init(); });
   }
-  Result result = StartSession(wanted, next_output_.value_or(output_));
+  Result result = warmed_ ? StartWarmed() : StartOwn(wanted);
   if (!result.ok() && initialise) {
-    TellComponents([this] { return components_.Finalize(); });
+    if (!recording_) TellComponents([this] { return components_.Finalize(); });
     mode_ = Mode::kOff;
   }
   if (result.ok()) {
     TellWhoGaveWay();
-  } else if (gave_way_) {
-    // It had to make room to try.
-    const RecordRequest recorded = *std::exchange(gave_way_, std::nullopt);
-    static_cast<void>(BeginRecording(recorded));
+  } else {
+    ResumeRecording();
   }
+  return result;
+}
+
+Result Manager::StartOwn(const Wanted& wanted) {
+  Session::Request request = RequestFor(wanted, next_output_.value_or(output_), settings_);
+  if (recording_) request.notes.clear();  // they are about the recording
+  std::unique_ptr<Session> fresh;
+  Result result = PrepareBeside(recording_, request, &fresh);
+  if (result.ok()) {
+    // Not before it is known that there is a chance: devices have one owner.
+    if (recording_) GiveWay();
+    result = OpenWindow(std::move(fresh), request);
+  }
+  if (!result.ok()) --starts_;
   return result;
 }
 
@@ -464,26 +414,39 @@ Result Manager::Stop(const aclprofConfig* config) {
   const Control control(*this);
   if (!control) return RefuseWhileInCallback("aclprofStop");
   if (mode_ == Mode::kOff && !dynamic_) return Result::Ok();
-  std::optional<uint64_t> data_types;
+  std::optional<Wanted> wanted;
   if (config) {
     aclprofConfig copy;
     if (Result result = CopyConfig(config, &copy); !result.ok()) return result;
-    data_types = copy.data_types;
-    if (Result result = CheckDataTypes(*data_types); !result.ok()) return result;
+    wanted = ToWanted(copy);
+    if (Result result = CheckDataTypes(wanted->data_types); !result.ok()) return result;
   }
   if (Result result = CheckMode("aclprofStop"); !result.ok()) return result;
-  if (!session_) {
-    DiscardWarmed();
-    return Result::Ok();
-  }
-  if (recording_) return Result::Ok();
-  if (data_types && *data_types != session_->data_types()) {
+  DiscardWarmed();
+  if (windows_.empty() || recording_) return Result::Ok();
+  if (!wanted) return StopWindows(false);
+  // One window is meant whatever devices are named, as ever; of several those that have one of them.
+  std::vector<Window*> ending{windows_.front().get()};
+  if (windows_.size() > 1) ending = WindowsWith(wanted->devices);
+  if (ending.empty()) {
     return Result::Fail(
         code::kInvalidConfig,
-        fmt::format("aclprofStop with data types {:#x}, but the session has {:#x}; it goes on", *data_types,
-                    session_->data_types()));
+        fmt::format("aclprofStop: {} windows run, and none of them has a device of this configuration",
+                    windows_.size()));
   }
-  return StopSession(false);
+  for (const Window* window : ending) {
+    if (const uint64_t runs = window->session->data_types(); runs != wanted->data_types) {
+      return Result::Fail(
+          code::kInvalidConfig,
+          fmt::format("aclprofStop with data types {:#x}, but the session has {:#x}; it goes on",
+                      wanted->data_types, runs));
+    }
+  }
+  Result worst = Result::Ok();
+  for (Window* window : ending) {
+    if (Result result = StopWindow(window, false); !result.ok()) worst = std::move(result);
+  }
+  return worst;
 }
 
 int32_t Manager::RegisterComponent(uint32_t module, ProfCommandHandle handle) {
@@ -501,7 +464,7 @@ Result Manager::DeviceChanged(uint32_t id, bool open) {
   }
   {
     // Somebody is inside a callback, which may wait for this thread; he sees to it when he is done.
-    std::lock_guard<std::mutex> lock(facts_mutex_);
+    std::lock_guard<OwnedMutex> lock(facts_mutex_);
     notices_.push_back(notice);
   }
   if (!Components::InCallback()) {
@@ -511,7 +474,7 @@ Result Manager::DeviceChanged(uint32_t id, bool open) {
 }
 
 bool Manager::HasNotices() const {
-  std::lock_guard<std::mutex> lock(facts_mutex_);
+  std::lock_guard<OwnedMutex> lock(facts_mutex_);
   return !notices_.empty();
 }
 
@@ -519,7 +482,7 @@ void Manager::TakeNotices() {
   for (;;) {
     std::vector<DeviceNotice> notices;
     {
-      std::lock_guard<std::mutex> lock(facts_mutex_);
+      std::lock_guard<OwnedMutex> lock(facts_mutex_);
       notices.swap(notices_);
     }
     if (notices.empty()) return;
@@ -533,16 +496,21 @@ Result Manager::DeviceChangedLocked(const DeviceNotice& notice) {
   const uint32_t id = notice.id;
   if (!notice.open) {
     open_devices_.erase(id);
-    if (session_) session_->DeviceClosed(id);
+    for (const auto& window : windows_) window->session->DeviceClosed(id);
     return Result::Ok();
   }
+  // The device is open whether a recording that waited for it can be started or not.
   Result started = StartRecordingLocked();
-  open_devices_.insert(id);  // whatever came of that, for sessions to come
-  if (!started.ok()) return started;
-  if (!session_) return Result::Ok();
+  open_devices_.insert(id);
+  if (windows_.empty()) return started;
   const bool all = recording_ ? recording_->all_devices : mode_ == Mode::kCommand && owner_takes_all_devices_;
-  if (all || follow_devices_) return session_->AddDevices({id}, open_devices_);
-  return session_->DeviceOpened(id);
+  Result joined = Result::Ok();
+  if (const Window* window = WindowOf(id)) {
+    joined = window->session->DeviceOpened(id);
+  } else if (all || follow_devices_) {
+    joined = windows_.front()->session->AddDevices({id}, open_devices_);
+  }
+  return started.ok() ? joined : started;
 }
 
 Result Manager::FollowDevices() {
@@ -554,12 +522,12 @@ Result Manager::FollowDevices() {
 }
 
 void Manager::ModelLoaded(uint32_t model, uint32_t device) {
-  std::lock_guard<std::mutex> lock(facts_mutex_);
+  std::lock_guard<OwnedMutex> lock(facts_mutex_);
   models_[model] = device;
 }
 
 void Manager::ModelUnloaded(uint32_t model) {
-  std::lock_guard<std::mutex> lock(facts_mutex_);
+  std::lock_guard<OwnedMutex> lock(facts_mutex_);
   models_.erase(model);
 }
 
@@ -577,7 +545,8 @@ void Manager::AtExit() {
     if (manager.control_.try_lock()) {
       manager.exiting_ = true;
       manager.DropWaiting();
-      if (const Result result = manager.StopSession(true); !result.ok()) LogError(result.text);
+      manager.DiscardWarmed();
+      if (const Result result = manager.StopWindows(true); !result.ok()) LogError(result.text);
       manager.mode_ = Mode::kOff;
       manager.RemoveSubscriptionFiles();
       manager.control_.unlock();
@@ -588,22 +557,24 @@ void Manager::AtExit() {
   LogError("the process ends inside a profiling call; the last directory may be incomplete");
 }
 
-// The session belongs to the parent. Its objects are left alone, except that the child lets go of the devices.
+// The sessions belong to the parent. Their objects are left alone, except that the child lets go of the devices.
 void Manager::ForkChild() {
   Manager& manager = Process();
   host::QueueSet::Process().ResetInChild();
-  stamps::Record(false);
+  marks::ResetInChild();
   stamps::Allow(false);
   fork_locks::Child(kForkLocks, kForkLockCount);
   manager.control_.RenewInChild();
   manager.components_.ForgetInChild();
-  if (manager.session_) {
-    manager.session_->AbandonInChild();
-    static_cast<void>(manager.session_.release());
+  for (auto& window : manager.windows_) {
+    if (window && window->session) window->session->AbandonInChild();
+    static_cast<void>(window.release());
   }
+  manager.windows_.clear();
   static_cast<void>(manager.warmed_.release());
   new (&manager.warm_request_) Session::Request;
-  manager.keeper_.AbandonInChild();
+  new (&manager.warm_settings_) Settings;
+  new (&manager.warm_output_) std::optional<std::string>;
   manager.mode_ = Mode::kOff;
   // Another thread may have been changing these; what they hold then cannot be freed.
   new (&manager.recording_) std::optional<RecordRequest>;
@@ -617,6 +588,7 @@ void Manager::ForkChild() {
   new (&manager.output_) std::string;
   new (&manager.open_devices_) std::set<uint32_t>;
   new (&manager.notices_) std::vector<DeviceNotice>;
+  new (&manager.notes_) std::vector<std::string>;
   manager.record_tried_ = true;
   manager.dynamic_ = false;
   manager.ends_ = false;

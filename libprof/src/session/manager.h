@@ -6,28 +6,29 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/owned_mutex.h"
 #include "session/components.h"
 #include "session/config.h"
 #include "session/control_lock.h"
 #include "session/door.h"
 #include "session/fork_locks.h"
-#include "session/keeper.h"
 #include "session/option_object.h"
 #include "session/record_request.h"
 #include "session/result.h"
 #include "session/session.h"
 #include "session/settings.h"
 #include "session/subscription.h"
+#include "session/window.h"
 
 namespace npuprof {
 
-/// The profiling state of the process: who owns profiling, where results go, settings, and at most one session.
+/// The profiling state of the process: who owns profiling, where results go, settings, and the windows that run. A program
+/// that profiles itself may have several, each of devices of its own; whoever else profiles has one.
 /// Any thread; one lock serialises everything, and nobody waits for ever for a callback. Functions follow the order of
 /// checks and the codes of the aclprof interface.
 class Manager {
@@ -86,17 +87,17 @@ class Manager {
     bool running = false;
     uint64_t data_types = 0, begin_ns = 0;
     std::vector<uint32_t> devices;
-    std::string directory;  ///< of the running or last session
+    std::string directory;  ///< of the session that was started last
   };
   Result CollectFacts(Facts* facts);
-  /// Directory of the running or last session, "" before the first; valid until eight more have begun.
+  /// Directory of the session that was started last, "" before the first; valid until eight more have begun.
   const char* LastPath() const;
   Mode mode() const;
 
  private:
   Manager();
-  static std::mutex& FactsLock();
-  static std::mutex& ComponentsLock();
+  static OwnedMutex& FactsLock();
+  static OwnedMutex& ComponentsLock();
   static const fork_locks::Lock kForkLocks[];
   static const unsigned kForkLockCount;
   /// The directory that the next one goes on from.
@@ -131,6 +132,8 @@ class Manager {
   Result EndRecording();
   /// What was recorded until now is completed, because the program wants to profile itself.
   void GiveWay();
+  /// It goes on in another directory: what it gave way to could not be started.
+  void ResumeRecording();
   /// Tells the command whose recording gave way where the program's session is.
   void TellWhoGaveWay();
   /// Where the command finds this process; see door.h. @param timed whether a thread is needed in any case
@@ -145,22 +148,36 @@ class Manager {
   /// Tells the components something and logs who failed.
   template <typename Tell>
   void TellComponents(Tell&& tell);
-  Result StartSession(const Wanted& wanted, const std::string& output, const Before* before = nullptr);
-  Session::Request RequestFor(const Wanted& wanted, const std::string& output, const Before* before);
+  Result StartSession(const Wanted& wanted, const std::string& output);
+  Session::Request RequestFor(const Wanted& wanted, const std::string& output, const Settings& settings,
+                              const Before* before = nullptr);
   Result WantedOf(const aclprofConfig* config, Wanted* wanted) const;
-  Result OpenSession(std::unique_ptr<Session> fresh, const Session::Request& request, const Before* before);
+  /// Opens what was prepared: another window.
+  Result OpenWindow(std::unique_ptr<Session> fresh, const Session::Request& request);
+  Result StartOwn(const Wanted& wanted);
   Result StartWarmed();
   void DiscardWarmed();
+  /// The windows that have one of @p devices. Without devices a window, or a list of them, is about the host, which all have.
+  std::vector<Window*> WindowsWith(const std::vector<uint32_t>& devices) const;
+  /// The one that lists @p device, or nullptr.
+  Window* WindowOf(uint32_t device) const;
+  /// A start whose devices have a window already: nothing, or it brings more of them. @p joined says whether it was one.
+  Result Join(const Wanted& wanted, bool* joined);
+  Window* FindWindow(unsigned number) const;
+  /// Takes @p window off the list and completes its directory.
+  Result StopWindow(Window* window, bool at_exit);
+  Result StopWindows(bool at_exit);
   std::optional<uint32_t> DeviceOf(uint32_t model) const;
   void TellOfSubscription(uint32_t model, uint32_t device);
   void EndSubscription();
   void RemoveSubscriptionFiles() const;
   /// Has the next directories begun in time and old ones removed, if settings of the session ask for it.
-  void StartKeeper(const std::string& output);
-  /// Ends the directory and begins the next, for the keeper that was started as number @p round.
-  void Rotate(unsigned round);
-  Result StopSession(bool at_exit);
-  Components::Command CommandFor(const Session& session) const;
+  void StartKeeper(Window& window, const std::string& output);
+  /// Ends the directory of a window and begins the next.
+  void Rotate(unsigned number);
+  /// What all windows but @p without ask of components, with the path of @p newest.
+  Components::Command CommandFor(const Session& newest, const Session* without = nullptr) const;
+  std::vector<std::string> TellOfEnd(const Session& ending);
   /// @param attaching  for a recording, which a process in dynamic mode waits for
   Result CheckMode(const char* function, bool attaching = false) const;
   void LogAll(const std::vector<std::string>& texts) const;
@@ -171,13 +188,18 @@ class Manager {
   Mode mode_ = Mode::kOff;
   std::string output_;
   Settings settings_;                       ///< of the next window
-  Settings window_settings_;                ///< of the running one
+  Settings window_settings_;                ///< of the one that was started last
   std::optional<std::string> next_output_;  ///< where ACL_PROF_PATH puts the next window
   bool told_ambiguity_ = false;
   std::set<uint32_t> open_devices_;
-  std::unique_ptr<Session> session_;
-  std::unique_ptr<Session> warmed_;  ///< prepared by Warmup(), and its request
+  /// In the order of their starts. Has room for as many as there can be from the beginning on: the child of a fork looks
+  /// at it, whatever another thread was doing.
+  std::vector<std::unique_ptr<Window>> windows_;
+  unsigned window_numbers_ = 0;
+  std::unique_ptr<Session> warmed_;  ///< prepared by Warmup(), and what it was made of
   Session::Request warm_request_;
+  Settings warm_settings_;
+  std::optional<std::string> warm_output_;
   std::unique_ptr<Subscription> subscription_;
   Components components_;
   unsigned starts_ = 0;
@@ -202,11 +224,9 @@ class Manager {
   Door::Clock::time_point begin_at_{}, end_at_{};
   std::atomic<bool> timed_{false};  ///< one of the two is in the future
   Door door_;
-  Keeper keeper_;
-  unsigned keeper_round_ = 0;
   bool exiting_ = false;
 
-  mutable std::mutex facts_mutex_;  // the three below, which callbacks may ask for and change
+  mutable OwnedMutex facts_mutex_;  // the three below, which callbacks may ask for and change
   std::vector<DeviceNotice> notices_;
   std::deque<std::string> paths_;
   std::map<uint32_t, uint32_t> models_;  // device by model

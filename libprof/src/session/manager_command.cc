@@ -38,7 +38,7 @@ void Manager::NotLookedAt(const char* name) {
                                        : recording_ || waiting_ ? kRecorder
                                                                 : kDynamicOwner);
   LogError(text);
-  if (session_) session_->Say(text);
+  for (const auto& window : windows_) window->session->Say(text);
   if (std::find(not_looked_at_.begin(), not_looked_at_.end(), text) == not_looked_at_.end())
     not_looked_at_.push_back(text);
 }
@@ -61,7 +61,7 @@ Result Manager::StopComponentSession(uint32_t type) {
   const Control control(*this);
   if (!control) return RefuseWhileInCallback("MsprofStop");
   if (component_type_ != type) {
-    if (!session_ && !waiting_) return Result::Ok();
+    if (windows_.empty() && !waiting_) return Result::Ok();
     const std::string who = component_type_ ? fmt::format("a component of type {}", *component_type_)
                             : mode_ == Mode::kCommand ? owner_
                             : recording_ || waiting_  ? kRecorder
@@ -71,7 +71,7 @@ Result Manager::StopComponentSession(uint32_t type) {
         fmt::format("MsprofStop of type {} stops nothing: this process is profiled by {}", type, who));
   }
   DropWaiting();
-  Result result = StopSession(false);
+  Result result = StopWindows(false);
   LeaveCommandMode();
   return result;
 }

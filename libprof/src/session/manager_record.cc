@@ -11,6 +11,7 @@
 #include "session/log.h"
 #include "session/manager.h"
 #include "session/manager_control.h"
+#include "session/mstx.h"
 #include "session/profiling_mode.h"
 #include "trace/directory.h"
 
@@ -43,7 +44,7 @@ void Manager::TakeProfilingMode() {
   const ProfilingMode mode = ReadProfilingMode(&complaint);
   if (!complaint.empty()) LogError(complaint);
   timed_mode_ = mode == ProfilingMode::kTimed;
-  dynamic_ = mode == ProfilingMode::kDynamic && mode_ == Mode::kOff && !session_;
+  dynamic_ = mode == ProfilingMode::kDynamic && mode_ == Mode::kOff && windows_.empty();
   if (dynamic_ && !MayAttach())
     LogError(
         "PROFILING_MODE is dynamic, but NPUPROF_ATTACH is off: nobody can attach, so nothing is profiled");
@@ -114,7 +115,7 @@ void Manager::EndAfter(std::chrono::milliseconds duration) {
         "it does not end after {} ms but with the program, because no thread could be started: {}",
         duration.count(), why);
     LogError("recording: " + text);
-    session_->Say(text);
+    windows_.back()->session->Say(text);
     return;
   }
   end_at_ = Door::Clock::now() + duration;
@@ -132,9 +133,9 @@ void Manager::DropWaiting() {
 }
 
 Result Manager::BeginRecording(const RecordRequest& request) {
-  if ((session_ && !recording_) || warmed_) {
+  if (!windows_.empty() || warmed_) {
     LogError(fmt::format("nothing is recorded for {}: the program profiles itself", kRecorder));
-    if (session_) TellRecorder(request, "own " + session_->path());
+    if (!windows_.empty()) TellRecorder(request, "own " + windows_.back()->session->path());
     return Result::Ok();
   }
   Wanted wanted = request.wanted;
@@ -145,11 +146,13 @@ Result Manager::BeginRecording(const RecordRequest& request) {
   std::optional<std::string> next_output = std::exchange(next_output_, std::nullopt);
   notes_ = request.notes;
   recording_ = request;
+  mstx::Configure(request.mstx_include, request.mstx_exclude);
   Result result = StartSession(wanted, trace::AbsolutePath(request.output));
   settings_ = std::move(of_program);
   next_output_ = std::move(next_output);
   if (!result.ok()) {
     recording_.reset();
+    mstx::Configure("", "");
     if (mode_ == Mode::kOff) TellComponents([this] { return components_.Finalize(); });
     return result;
   }
@@ -158,10 +161,11 @@ Result Manager::BeginRecording(const RecordRequest& request) {
 }
 
 Result Manager::EndRecording() {
-  Result result = StopSession(false);
+  Result result = StopWindows(false);
   recording_.reset();
   ends_ = false;
   if (!dynamic_) not_looked_at_.clear();
+  mstx::Configure("", "");
   if (mode_ == Mode::kOff) TellComponents([this] { return components_.Finalize(); });
   return result;
 }
@@ -169,15 +173,22 @@ Result Manager::EndRecording() {
 void Manager::GiveWay() {
   constexpr const char* kText = "recording ends: the program profiles itself from here on";
   LogError(kText);
-  if (session_) session_->Say(kText);
-  if (const Result result = StopSession(false); !result.ok()) LogError(result.text);
+  for (const auto& window : windows_) window->session->Say(kText);
+  if (const Result result = StopWindows(false); !result.ok()) LogError(result.text);
   gave_way_ = std::exchange(recording_, std::nullopt);
   ends_ = false;
   not_looked_at_.clear();
+  mstx::Configure("", "");
+}
+
+void Manager::ResumeRecording() {
+  if (!gave_way_) return;
+  const RecordRequest recorded = *std::exchange(gave_way_, std::nullopt);
+  if (const Result result = BeginRecording(recorded); !result.ok()) LogError(result.text);
 }
 
 void Manager::TellWhoGaveWay() {
-  if (gave_way_) TellRecorder(*gave_way_, "own " + session_->path());
+  if (gave_way_) TellRecorder(*gave_way_, "own " + windows_.back()->session->path());
   gave_way_.reset();
 }
 
@@ -188,7 +199,7 @@ Result Manager::StopRecording() {
   DropWaiting();
   if (recording_) return EndRecording();
   if (mode_ != Mode::kCommand) return Result::Ok();
-  Result result = StopSession(false);
+  Result result = StopWindows(false);
   LeaveCommandMode();
   return result;
 }
@@ -207,10 +218,10 @@ std::string Manager::OpenDoor(bool timed) {
 }
 
 std::string Manager::State(const std::string& directory) const {
-  const char* state = waiting_     ? "waiting"
-                      : !session_  ? (warmed_ ? "own" : "none")
-                      : recording_ ? "recording"
-                                   : "own";
+  const char* state = waiting_           ? "waiting"
+                      : windows_.empty() ? (warmed_ ? "own" : "none")
+                      : recording_       ? "recording"
+                                         : "own";
   return fmt::format("state={}\ndirectory={}\nrecording={}\n", state, directory, recordings_);
 }
 
@@ -241,7 +252,7 @@ std::string Manager::Serve(const std::string& text) {
     if (result.ok() && !request) result = Result::Fail(code::kInvalidConfig, "no directory is given");
     if (result.ok() && (recording_ || waiting_))
       result = Result::Fail(code::kAlreadyRun, "it is recorded already");
-    if (result.ok() && (session_ || warmed_))
+    if (result.ok() && (!windows_.empty() || warmed_))
       result = Result::Fail(code::kAlreadyRun, "the program profiles itself");
     if (result.ok()) result = CheckMode("recording", true);
     if (result.ok()) result = AcceptRecording(*request);
@@ -250,8 +261,9 @@ std::string Manager::Serve(const std::string& text) {
       waiting_.reset();
       cancelled = true;
     } else if (!recording_) {
-      result = Result::Fail(code::kInvalidParam, session_ ? "it is not recorded; the program profiles itself"
-                                                          : "it is not recorded");
+      result = Result::Fail(code::kInvalidParam, windows_.empty()
+                                                     ? "it is not recorded"
+                                                     : "it is not recorded; the program profiles itself");
     } else {
       result = EndRecording();
     }
@@ -259,9 +271,10 @@ std::string Manager::Serve(const std::string& text) {
     result = Result::Fail(code::kInvalidParam,
                           fmt::format("'{}' is no request; allowed are start, stop and status", verb));
   }
-  return (result.ok() ? "ok\n" : "error " + result.text + "\n") + State(cancelled  ? ""
-                                                                        : session_ ? session_->path()
-                                                                                   : LastPath());
+  const std::string directory = cancelled          ? ""
+                                : windows_.empty() ? LastPath()
+                                                   : windows_.back()->session->path();
+  return (result.ok() ? "ok\n" : "error " + result.text + "\n") + State(directory);
 }
 
 std::optional<Door::Clock::time_point> Manager::SeeToTimes() {
@@ -276,11 +289,11 @@ std::optional<Door::Clock::time_point> Manager::SeeToTimes() {
     if (!result.ok()) LogError(result.text);
   }
   // A session of the program's own may have taken its place.
-  ends_ = ends_ && session_ && (recording_ || mode_ == Mode::kCommand);
+  ends_ = ends_ && !windows_.empty() && (recording_ || mode_ == Mode::kCommand);
   if (ends_ && Door::Clock::now() >= end_at_) {
     ends_ = false;
     // A configuration keeps the process to itself until the runtime ends.
-    if (const Result result = recording_ ? EndRecording() : StopSession(false); !result.ok())
+    if (const Result result = recording_ ? EndRecording() : StopWindows(false); !result.ok())
       LogError(result.text);
   }
   timed_ = waiting_ || ends_;

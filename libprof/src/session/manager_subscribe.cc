@@ -41,7 +41,7 @@ Wanted WantedFor(uint32_t device, int metrics) {
 }  // namespace
 
 std::optional<uint32_t> Manager::DeviceOf(uint32_t model) const {
-  std::lock_guard<std::mutex> lock(facts_mutex_);
+  std::lock_guard<OwnedMutex> lock(facts_mutex_);
   const auto found = models_.find(model);
   return found == models_.end() ? std::nullopt : std::optional<uint32_t>(found->second);
 }
@@ -73,13 +73,12 @@ Result Manager::Subscribe(uint32_t model, const aclprofSubscribeConfig* config) 
                 "model {} is subscribed with counter group {} and times {}; this one asks for {} and {}",
                 other, known.config.metrics, known.config.times, wish.metrics, wish.times));
     }
-    if (Result result = session_->AddDevices({*device}, open_devices_); !result.ok()) return result;
+    if (Result result = windows_.front()->session->AddDevices({*device}, open_devices_); !result.ok())
+      return result;
     subscription_->Add(model, *device, wish);
     TellOfSubscription(model, *device);
     return Result::Ok();
   }
-  if (recording_) GiveWay();
-  gave_way_.reset();  // there is no directory to tell of
   std::string scratch;
   if (Result result = MakeScratch(&scratch); !result.ok()) return result;
   subscription_ = std::make_unique<Subscription>(scratch);
@@ -89,8 +88,7 @@ Result Manager::Subscribe(uint32_t model, const aclprofSubscribeConfig* config) 
   Settings settings;
   Result result = settings.Set(ACL_PROF_STORAGE_LIMIT, kLimit);
   if (result.ok()) {
-    Session::Request request = RequestFor(WantedFor(*device, wish.metrics), scratch, nullptr);
-    request.settings = &settings;
+    Session::Request request = RequestFor(WantedFor(*device, wish.metrics), scratch, settings);
     request.tap = &subscription_->tap();
     request.notes.clear();
     // Nobody is to look for this directory.
@@ -98,25 +96,30 @@ Result Manager::Subscribe(uint32_t model, const aclprofSubscribeConfig* config) 
       const ControlLock::Calling calling(control_);
       return components_.Start(CommandFor(session));
     };
-    request.stop_components = [this](const Session&) {
+    request.stop_components = [this](const Session& session) {
       const ControlLock::Calling calling(control_);
-      return components_.Stop();
+      return TellOfEnd(session);
     };
     std::unique_ptr<Session> fresh;
     result = Session::Prepare(request, &fresh);
-    if (result.ok()) result = OpenSession(std::move(fresh), request, nullptr);
+    if (result.ok()) {
+      if (recording_) GiveWay();
+      result = OpenWindow(std::move(fresh), request);
+    }
     if (!result.ok()) --starts_;
   }
   if (result.ok()) {
     TellOfSubscription(model, *device);
   } else {
     EndSubscription();
+    ResumeRecording();
   }
+  gave_way_.reset();  // there is no directory to tell of
   return result;
 }
 
 void Manager::TellOfSubscription(uint32_t model, uint32_t device) {
-  Components::Command command = CommandFor(*session_);
+  Components::Command command = CommandFor(*windows_.front()->session);
   command.devices = {device};
   command.model = model;
   TellComponents([&] { return components_.Subscribe(command); });
@@ -124,24 +127,25 @@ void Manager::TellOfSubscription(uint32_t model, uint32_t device) {
 
 Result Manager::Unsubscribe(uint32_t model) {
   if (Components::InCallback()) return RefuseInCallback("aclprofModelUnSubscribe");
-  if (!DeviceOf(model))
-    return Result::Fail(code::kInvalidModel, fmt::format("model {} is not loaded", model));
   const Control control(*this);
   if (!control) return RefuseWhileInCallback("aclprofModelUnSubscribe");
+  // One that was unloaded since may still be given up; nothing else would end its subscription.
+  const bool subscribed = subscription_ && subscription_->models().contains(model);
+  if (!subscribed && !DeviceOf(model))
+    return Result::Fail(code::kInvalidModel, fmt::format("model {} is not loaded", model));
   if (mode_ == Mode::kApi)
     return Result::Fail(code::kApiConflict,
                         "aclprofModelUnSubscribe after aclprofInit; only one of both is possible");
   if (mode_ == Mode::kCommand || dynamic_) return CheckMode("aclprofModelUnSubscribe");
-  if (!subscription_ || !subscription_->models().contains(model))
-    return Result::Fail(code::kInvalidModel, fmt::format("model {} is not subscribed", model));
+  if (!subscribed) return Result::Fail(code::kInvalidModel, fmt::format("model {} is not subscribed", model));
   const bool last = subscription_->models().size() == 1;
   TellComponents([&] { return components_.Unsubscribe(model); });
   Result result = Result::Ok();
   // The end of the session brings all records that are under way; otherwise they come within its interval.
   if (last) {
-    result = StopSession(false);
+    result = StopWindows(false);
   } else {
-    session_->Settle();
+    windows_.front()->session->Settle();
   }
   if (const uint64_t lost = subscription_->Remove(model); lost != 0)
     LogError(
@@ -151,7 +155,7 @@ Result Manager::Unsubscribe(uint32_t model) {
 }
 
 void Manager::EndSubscription() {
-  TellComponents([this] { return components_.Finalize(); });
+  if (!recording_) TellComponents([this] { return components_.Finalize(); });
   RemoveSubscriptionFiles();
   subscription_.reset();
   mode_ = Mode::kOff;

@@ -27,6 +27,7 @@ constexpr uint32_t kType = 0;
 constexpr uint64_t kNoModel = 0xffffffff;
 
 std::atomic<uint64_t> g_numbers{0}, g_windows{0};
+std::atomic<int> g_recorders{0};
 
 // What a record of this level holds after its header.
 struct Payload {
@@ -58,11 +59,21 @@ using TraceEx = int (*)(uint64_t index, uint64_t model, uint16_t tag, void* stre
 void SetRecording(bool recording) {
   if (recording) {
     host::Dictionary::Process().Name(MSPROF_REPORT_TX_LEVEL, kType, "msproftx");
+    if (++g_recorders > 1) return;
     ++g_windows;
     Attend(kRecording);
-  } else {
+  } else if (--g_recorders == 0) {
     Disregard(kRecording);
   }
+}
+
+int Recorders() {
+  return g_recorders;
+}
+
+void ResetInChild() {
+  g_recorders = 0;
+  Disregard(kRecording);
 }
 
 uint64_t Window() {

@@ -49,8 +49,14 @@ inline void Disregard(Reason reason) {
 inline bool Recording() {
   return (Attention() & kRecording) != 0;
 }
+/// For each session with marks once true and once false.
 void SetRecording(bool recording);
-/// Counts the sessions with marks: a range belongs to the one in which it began.
+/// How many of them run.
+int Recorders();
+/// In a forked child: none does.
+void ResetInChild();
+/// Counts the times in which marks are recorded, by one session or several that overlap: a range belongs to the one in
+/// which it began.
 uint64_t Window();
 
 /// Adds to the profile, if a session records. Texts are cut between characters of UTF-8, never inside one.

@@ -36,7 +36,7 @@ struct Range {
 };
 
 struct State {
-  std::mutex mutex;
+  OwnedMutex mutex;
   Domain unnamed;                         // that of marks without a domain
   std::atomic<Domain*> domains{nullptr};  // kMostDomains of them, made with the first
   std::atomic<size_t> used{0};
@@ -111,13 +111,13 @@ bool MarkDevice(uint64_t number, void* stream) {
 
 }  // namespace
 
-std::mutex& Lock() {
+OwnedMutex& Lock() {
   return Get().mutex;
 }
 
 void Configure(const std::string& include, const std::string& exclude) {
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   state.configured = {List(include.c_str()), List(exclude.c_str())};
 }
 
@@ -125,7 +125,7 @@ Filter ReadFilter(std::vector<std::string>* warnings) {
   Filter filter{List(std::getenv("NPUPROF_MSTX_DOMAIN_INCLUDE")),
                 List(std::getenv("NPUPROF_MSTX_DOMAIN_EXCLUDE"))};
   if (filter.include.empty() && filter.exclude.empty()) {
-    std::lock_guard<std::mutex> lock(Get().mutex);
+    std::lock_guard<OwnedMutex> lock(Get().mutex);
     filter = Get().configured;
   }
   if (filter.include.empty() || filter.exclude.empty()) return filter;
@@ -137,7 +137,7 @@ Filter ReadFilter(std::vector<std::string>* warnings) {
 
 void Use(const Filter& filter) {
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   state.filter = filter;
   state.unnamed.recorded = Wants(filter, kDefault);
   for (size_t i = 0; i < state.used; ++i) state.domains[i].recorded = Wants(filter, state.domains[i].name);
@@ -145,9 +145,9 @@ void Use(const Filter& filter) {
 
 std::vector<std::string> Notes() {
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   const size_t open = state.ranges.size();
-  state.ranges.clear();
+  if (marks::Recorders() <= 1) state.ranges.clear();  // else they may end in another session
   if (open == 0) return {};
   return {fmt::format("{} ranges of mstx were not ended before the session; they are not recorded", open)};
 }
@@ -162,7 +162,7 @@ mstxDomainHandle_t CreateDomain(const char* name) {
   }
   State& state = Get();
   const uint64_t id = host::Dictionary::Process().Id(name);
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   if (!state.domains) state.domains = new Domain[kMostDomains];
   Domain* free = nullptr;
   for (size_t i = 0; i < state.used; ++i) {
@@ -187,7 +187,7 @@ mstxDomainHandle_t CreateDomain(const char* name) {
 void DestroyDomain(mstxDomainHandle_t handle) {
   if (!handle) return;
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   if (Domain* domain = Find(handle)) domain->id = 0;
 }
 
@@ -219,7 +219,7 @@ uint64_t StartRange(mstxDomainHandle_t handle, const char* message, void* stream
   range.stream = stream;
   range.message = message;
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   range.start = host::Cycles();
   state.ranges.emplace(id, std::move(range));
   return id;
@@ -233,7 +233,7 @@ void EndRange(mstxDomainHandle_t handle, uint64_t id) {
   Range range;
   {
     State& state = Get();
-    std::lock_guard<std::mutex> lock(state.mutex);
+    std::lock_guard<OwnedMutex> lock(state.mutex);
     const auto found = state.ranges.find(id);
     if (found == state.ranges.end() || found->second.domain != IdOf(*domain)) return;
     range = std::move(found->second);

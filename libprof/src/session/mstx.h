@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/owned_mutex.h"
 #include "mstx/ms_tools_ext.h"
 
 /// What the mstx functions do while the profiler listens. Any thread.
@@ -25,7 +25,8 @@ void Configure(const std::string& include, const std::string& exclude);
 Filter ReadFilter(std::vector<std::string>* warnings);
 /// Holds for the domains there are and those to come.
 void Use(const Filter& filter);
-/// A sentence if ranges that were begun in the session are not ended; they are forgotten.
+/// A sentence if ranges that were begun in the session are not ended; they are forgotten, unless another
+/// session with marks runs.
 std::vector<std::string> Notes();
 
 /// NULL if the name is not allowed or too many domains live.
@@ -37,6 +38,6 @@ uint64_t StartRange(mstxDomainHandle_t domain, const char* message, void* stream
 void EndRange(mstxDomainHandle_t domain, uint64_t id);
 
 /// For forks; see fork_locks.h.
-std::mutex& Lock();
+OwnedMutex& Lock();
 
 }  // namespace npuprof::mstx

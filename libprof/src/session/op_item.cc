@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kSigned = sizeof(Item) - sizeof(uint32_t);
 
 struct Operators {
-  std::mutex mutex;
+  OwnedMutex mutex;
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> numbers;
   std::deque<std::pair<uint64_t, uint64_t>> pairs;  // from number 1
 };
@@ -49,7 +49,7 @@ Result Take(const void* data, size_t index, Item* item) {
 
 }  // namespace
 
-std::mutex& Lock() {
+OwnedMutex& Lock() {
   return Get().mutex;
 }
 
@@ -59,7 +59,7 @@ void Sign(Item* item) {
 
 uint64_t NumberOf(uint64_t name, uint64_t type) {
   Operators& operators = Get();
-  std::lock_guard<std::mutex> lock(operators.mutex);
+  std::lock_guard<OwnedMutex> lock(operators.mutex);
   auto [found, fresh] = operators.numbers.try_emplace({name, type}, operators.pairs.size() + 1);
   if (fresh) operators.pairs.emplace_back(name, type);
   return found->second;
@@ -69,7 +69,7 @@ bool Texts(uint64_t number, const char** name, const char** type) {
   std::pair<uint64_t, uint64_t> pair;
   {
     Operators& operators = Get();
-    std::lock_guard<std::mutex> lock(operators.mutex);
+    std::lock_guard<OwnedMutex> lock(operators.mutex);
     if (number == 0 || number > operators.pairs.size()) return false;
     pair = operators.pairs[number - 1];
   }

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
+#include "base/owned_mutex.h"
 #include "session/result.h"
 
 /// What goes through the pipe of a subscription: one item per operator. Any thread.
@@ -39,6 +39,6 @@ Result Read(const void* data, size_t bytes, uint32_t index, Item* item);
 Result Count(const void* data, size_t bytes, uint32_t* count);
 
 /// For forks; see fork_locks.h.
-std::mutex& Lock();
+OwnedMutex& Lock();
 
 }  // namespace npuprof::op_item

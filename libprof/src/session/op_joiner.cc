@@ -13,6 +13,10 @@ namespace {
 constexpr size_t kMostOfOneNumber = 4;
 // Launches outside of models are settled by the next execution on their thread; a thread without models has none.
 constexpr size_t kMostPending = 1 << 18;
+// Both clocks are read in turn once a second, and their rates are known to some millionths.
+constexpr uint64_t kClockError = 1'000'000;
+// Whoever is further away belongs to the next round of numbers.
+constexpr int kHalfOfNumbers = 1 << 15;
 
 template <typename Record>
 Record As(const host::Entry& entry) {
@@ -59,7 +63,9 @@ void OpJoiner::Track(const MsprofCompactInfo& record) {
 void OpJoiner::Name(const MsprofApi& launch) {
   Pending& pending = threads_[launch.threadId];
   for (auto it = pending.rbegin(); it != pending.rend() && (*it)->time >= launch.beginTime; ++it) {
-    if ((*it)->time <= launch.endTime && (*it)->name == 0) (*it)->name = launch.itemId;
+    if ((*it)->time > launch.endTime || (*it)->name != 0) continue;
+    (*it)->name = launch.itemId;
+    (*it)->begin = launch.beginTime;
   }
 }
 
@@ -101,7 +107,7 @@ void OpJoiner::Device(const DeviceRecords& records) {
     Task& task = tasks_[key];
     if (function == NPUPROF_FUNC_TASK_START) {
       if (task.runs.size() >= kMostOfOneNumber) task.runs.pop_front();
-      task.runs.push_back({log.clock, 0, records.clock_hz, false});
+      task.runs.push_back({log.clock, 0, records.clock_hz, records.HostTime(log.clock), false});
       continue;
     }
     for (Run& run : task.runs) {
@@ -122,6 +128,11 @@ void OpJoiner::Match(const Key& key) {
     const Launch& launch = *task.launches.front();
     const Run& run = task.runs.front();
     if (launch.state == Launch::kOpen || !run.ended) return;
+    if (run.host_start != 0 && run.host_start + kClockError < launch.begin) {
+      task.runs.pop_front();
+      continue;
+    }
+    DropLaunchesBefore(found);
     if (launch.state == Launch::kOfModel && launch.name != 0)
       emit_({launch.model, key.device, launch.thread, launch.name, launch.type, run.start, run.end,
              run.clock_hz});
@@ -129,6 +140,18 @@ void OpJoiner::Match(const Key& key) {
     task.runs.pop_front();
   }
   if (task.launches.empty() && task.runs.empty()) tasks_.erase(found);
+}
+
+// Tasks of a stream run in the order of their numbers, which begin anew after the last.
+void OpJoiner::DropLaunchesBefore(Tasks::iterator met) {
+  const Key& key = met->first;
+  for (auto it = met; it != tasks_.begin();) {
+    --it;
+    if (it->first.device != key.device || it->first.stream != key.stream || it->second.launches.empty() ||
+        key.task - it->first.task > kHalfOfNumbers)
+      return;
+    if (it->second.runs.empty()) it = tasks_.erase(it);  // else its model is still being executed
+  }
 }
 
 }  // namespace npuprof

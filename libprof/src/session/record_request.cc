@@ -28,6 +28,8 @@ class Reader {
       if (Result result = (this->*part)(); !result.ok()) return result;
     }
     request_.notes_file = Variable("NPUPROF_RECORD_NOTES").value_or("");
+    request_.mstx_include = Variable("NPUPROF_RECORD_MSTX_INCLUDE").value_or("");
+    request_.mstx_exclude = Variable("NPUPROF_RECORD_MSTX_EXCLUDE").value_or("");
     return Result::Ok();
   }
 

@@ -16,7 +16,6 @@
 
 #include "drain/staging_pool.h"
 #include "drain/storage.h"
-#include "host/queue.h"
 #include "npuprof_records.h"
 #include "session/log.h"
 #include "session/mstx.h"
@@ -110,8 +109,14 @@ class Session::ManifestWriter final : public drain::Source {
 };
 
 Session::~Session() {
-  if (host_open_) host::QueueSet::Process().Close();
+  CloseHost();
   if (collection_ && !finished_) static_cast<void>(collection_->Finish(seconds(1)));
+}
+
+void Session::CloseHost() {
+  if (marks_) stamps::Record(false);
+  marks_ = false;
+  if (host_source_) host_source_->Close();
 }
 
 Result Session::Prepare(const Request& request, std::unique_ptr<Session>* out) {
@@ -143,7 +148,7 @@ Result Session::Prepare(const Request& request) {
 
   storage_limit_ = StorageLimit(*request.settings, &warnings);
   keeping_ = ReadKeeping(&warnings);
-  mstx::Use(mstx::ReadFilter(&warnings));
+  filter_ = mstx::ReadFilter(&warnings);
   const auto options = drain::Options::FromEnvironment(&warnings);
   staging_bytes_ = options.staging_bytes;
   for (const std::string& text : warnings) messages_.Add(drain::Severity::kWarning, text);
@@ -175,19 +180,23 @@ Result Session::Open(const Request& request) {
     Undo(false, request);
     return FromStatus(status);
   }
-  const uint32_t epoch = host::QueueSet::Process().Open(host_ring_bytes_ / host::Segment::kBytes);
-  if (epoch == 0) {
+  host_source_ = std::make_shared<host::HostSource>(
+      *collection_, directory_.host_data(),
+      [this](drain::Severity severity, const std::string& text) { messages_.Add(severity, text); });
+  if (tap_) host_source_->OnRecord([tap = tap_](const host::Entry& entry) { tap->Host(entry); });
+  const bool marks = (wanted_.data_types & ACL_PROF_MSPROFTX) != 0;
+  if (!marks) host_source_->LeaveOutMarks();
+  if (!host_source_->Open(host_ring_bytes_ / host::Segment::kBytes)) {
     Undo(false, request);
     return Result::Fail(
         code::kFailure,
         "there is no memory for host records; NPUPROF_HOST_RING_MB sets how much is asked for");
   }
-  host_open_ = true;
-  stamps::Record((wanted_.data_types & ACL_PROF_MSPROFTX) != 0);
-  host_source_ = std::make_shared<host::HostSource>(
-      *collection_, directory_.host_data(), epoch,
-      [this](drain::Severity severity, const std::string& text) { messages_.Add(severity, text); });
-  if (tap_) host_source_->OnRecord([tap = tap_](const host::Entry& entry) { tap->Host(entry); });
+  if (marks) {
+    mstx::Use(filter_);
+    stamps::Record(true);
+    marks_ = true;
+  }
   AddHostSources();
   if (request.start_components) {
     for (const std::string& text : request.start_components(*this))
@@ -312,11 +321,10 @@ Result Session::StartDevice(uint32_t id) {
 
 void Session::Undo(bool components_started, const Request& request) {
   if (components_started && request.stop_components) static_cast<void>(request.stop_components(*this));
-  stamps::Record(false);
-  if (host_open_) host::QueueSet::Process().Close();
-  host_open_ = false;
+  CloseHost();
   if (collection_) static_cast<void>(collection_->Finish(seconds(1)));
   finished_ = true;
+  if (host_source_) host_source_->Leave();
   // Made by this start and told to nobody.
   std::error_code ignored;
   std::filesystem::remove_all(directory_.path(), ignored);
@@ -389,9 +397,7 @@ Result Session::Stop(Then then) {
     for (const std::string& note : stamps::Notes()) messages_.Add(drain::Severity::kInfo, note);
   }
   for (const std::string& note : unkept::Notes()) messages_.Add(drain::Severity::kWarning, note);
-  stamps::Record(false);
-  host::QueueSet::Process().Close();
-  host_open_ = false;
+  CloseHost();
   const trace::Instant end = begin_.Later(host::MonotonicRawNs());
 
   Result result = Result::Ok();
@@ -403,6 +409,7 @@ Result Session::Stop(Then then) {
   const Status finished = collection_->Finish(kFinishPatience);
   check(finished);
   finished_ = true;
+  host_source_->Leave();
   {
     std::lock_guard<std::mutex> lock(reserve_mutex_);
     reserve_.Release();

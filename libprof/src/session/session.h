@@ -19,6 +19,7 @@
 #include "session/device_collector.h"
 #include "session/keeping.h"
 #include "session/messages.h"
+#include "session/mstx.h"
 #include "session/plan.h"
 #include "session/record_tap.h"
 #include "session/result.h"
@@ -60,6 +61,7 @@ class Session {
   void Discard();
   ~Session();
 
+  bool Lists(uint32_t id) const;
   /// More devices for the list; those that are open start. @return of the worst device
   Result AddDevices(const std::vector<uint32_t>& devices, const std::set<uint32_t>& open_devices);
   /// The program opened or closes a device.
@@ -111,8 +113,9 @@ class Session {
   void TellOfDevices();
   void Undo(bool components_started, const Request& request);
   void AddHostSources();
+  /// The host's share of the window ends.
+  void CloseHost();
   trace::Manifest Describe() const;
-  bool Lists(uint32_t id) const;
   /// Says what is wrong, unless it follows from what was said already.
   void Complain(const Status& status);
   bool FollowsFromKnown(const Status& status) const;
@@ -153,7 +156,8 @@ class Session {
   mutable std::mutex collectors_mutex_;  // the two below; the drain thread describes them
   std::map<uint32_t, DeviceFiles> device_files_;
   std::vector<std::unique_ptr<DeviceCollector>> collectors_;
-  bool host_open_ = false;
+  mstx::Filter filter_;
+  bool marks_ = false;  // those of the program are recorded
   bool finished_ = false;
 };
 

@@ -24,6 +24,10 @@ class Settings {
   /// kInvalidParam: no such type. kInvalidConfig: the chip lacks it, or the text is not allowed.
   Result Set(int type, std::string_view text);
   void Clear() { values_.clear(); }
+  /// All that @p later has, over what is there.
+  void Take(const Settings& later) {
+    for (const auto& [type, text] : later.values_) values_[type] = text;
+  }
 
   /// Unset, or set to "", gives nullopt.
   std::optional<std::string> Text(int type) const;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -33,7 +34,7 @@ struct Range {
 };
 
 struct State {
-  std::mutex mutex;  // all that follows
+  OwnedMutex mutex;  // all that follows
   std::unordered_map<void*, std::unique_ptr<Stamp>> living;
   std::unordered_map<uint32_t, Range> ranges;
   std::map<uint32_t, std::string> categories;
@@ -45,7 +46,7 @@ State& Get() {
   return state;
 }
 
-std::atomic<bool> g_allowed{false}, g_switched_off{false};
+std::atomic<bool> g_switched_off{false};
 thread_local std::vector<Range> t_stack;
 
 Result Fail(std::string text) {
@@ -57,7 +58,9 @@ Result NotLiving(const void* stamp) {
 }
 
 Result CheckAllowed() {
-  return g_allowed ? Result::Ok() : Fail("no session with ACL_PROF_MSPROFTX was started");
+  return g_rest.load(std::memory_order_relaxed) == Rest::kNone
+             ? Result::Ok()
+             : Fail("no session with ACL_PROF_MSPROFTX was started");
 }
 
 void Report(marks::EventType type, const Stamp& stamp, uint64_t start, uint64_t end) {
@@ -75,8 +78,9 @@ void Report(marks::EventType type, const Stamp& stamp, uint64_t start, uint64_t 
 // Runs @p use on the living stamp.
 template <typename Use>
 Result With(void* stamp, Use&& use) {
+  if (Result result = CheckAllowed(); !result.ok()) return result;
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   const auto found = state.living.find(stamp);
   if (found == state.living.end()) return NotLiving(stamp);
   use(*found->second);
@@ -90,12 +94,19 @@ Result Copy(void* stamp, Stamp* out) {
 
 }  // namespace
 
-std::mutex& Lock() {
+OwnedMutex& Lock() {
   return Get().mutex;
 }
 
+std::atomic<Rest> g_rest{Rest::kUntold};
+
 void Allow(bool allowed) {
-  g_allowed = allowed;
+  g_rest = allowed ? Rest::kNone : Rest::kUntold;
+}
+
+void NoteRefusal() {
+  Rest untold = Rest::kUntold;
+  g_rest.compare_exchange_strong(untold, Rest::kTold);
 }
 
 void Record(bool recording) {
@@ -112,13 +123,17 @@ void Switch(bool on) {
 
 std::vector<std::string> Notes() {
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   std::vector<std::string> notes;
   for (const auto& [number, name] : state.categories)
     notes.push_back(fmt::format("category {} of marks is named \"{}\"", number, name));
-  const uint64_t window = marks::Window();
-  const size_t open =
-      std::erase_if(state.ranges, [window](const auto& entry) { return entry.second.window == window; });
+  const auto of_window = [window = marks::Window()](const auto& entry) {
+    return entry.second.window == window;
+  };
+  // In other sessions that run they may still end.
+  const size_t open = marks::Recorders() > 1
+                          ? static_cast<size_t>(std::ranges::count_if(state.ranges, of_window))
+                          : std::erase_if(state.ranges, of_window);
   if (open)
     notes.push_back(
         fmt::format("{} ranges of aclprofRangeStart were not stopped; they are not recorded", open));
@@ -126,9 +141,9 @@ std::vector<std::string> Notes() {
 }
 
 void* Create() {
-  if (!g_allowed) return nullptr;
+  if (!CheckAllowed().ok()) return nullptr;
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   if (state.living.size() >= kMostStamps) return nullptr;
   auto made = std::make_unique<Stamp>();
   void* stamp = made.get();
@@ -138,7 +153,7 @@ void* Create() {
 
 bool Destroy(void* stamp) {
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   return state.living.erase(stamp) != 0;
 }
 
@@ -172,7 +187,7 @@ Result NameCategory(uint32_t category, const char* name) {
   if (Result result = CheckAllowed(); !result.ok()) return result;
   if (!name || !*name) return Fail("the name of a category is NULL or empty");
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   if (state.categories.size() >= kMostCategories && !state.categories.contains(category))
     return Fail(fmt::format("{} categories have names already; no more are possible", kMostCategories));
   state.categories[category] = std::string(name, strnlen(name, kMostCategoryName));
@@ -197,6 +212,7 @@ Result Push(void* stamp) {
 }
 
 Result Pop() {
+  if (Result result = CheckAllowed(); !result.ok()) return result;
   if (t_stack.empty()) return Fail("aclprofPop without aclprofPush on this thread");
   const Range range = t_stack.back();
   t_stack.pop_back();
@@ -209,7 +225,7 @@ Result RangeStart(void* stamp, uint32_t* id) {
   Range range;
   if (Result result = Copy(stamp, &range.stamp); !result.ok()) return result;
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   *id = ++state.last_range;
   range.start = host::Cycles();
   range.window = marks::Recording() ? marks::Window() : 0;
@@ -219,10 +235,11 @@ Result RangeStart(void* stamp, uint32_t* id) {
 
 Result RangeStop(uint32_t id) {
   const uint64_t end = host::Cycles();
+  if (Result result = CheckAllowed(); !result.ok()) return result;
   Range range;
   {
     State& state = Get();
-    std::lock_guard<std::mutex> lock(state.mutex);
+    std::lock_guard<OwnedMutex> lock(state.mutex);
     const auto found = state.ranges.find(id);
     if (found == state.ranges.end())
       return Fail(fmt::format("range {} was not started in this session, or was stopped already", id));

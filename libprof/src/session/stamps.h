@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/owned_mutex.h"
 #include "session/result.h"
 
 /// Stamps: marks and ranges that a program puts into its own profile. Any thread. A failure is -1, as published, except
@@ -19,12 +20,21 @@ inline constexpr size_t kMostMarkEx = 155;   ///< bytes of the message of MarkEx
 
 /// From the first session with marks until Finalize: stamps may be made.
 void Allow(bool allowed);
-/// While a session with marks runs; what is marked at other times is in no profile.
+/// Whether they may, and if not, whether somebody was told why.
+enum class Rest { kNone, kUntold, kTold };
+extern std::atomic<Rest> g_rest;
+/// True if stamps are refused without a word, for the cost of a load and a branch: the first refusal had its sentence.
+inline bool Resting() {
+  return g_rest.load(std::memory_order_relaxed) == Rest::kTold;
+}
+/// After a call that was refused with its sentence.
+void NoteRefusal();
+/// A session with marks begins or ends; what is marked while none runs is in no profile.
 void Record(bool recording);
 /// What programs of the first generation turn off and on within a session.
 void Switch(bool on);
 /// Sentences about the session that ends: names of categories, ranges that were begun in it and not ended. The latter
-/// are forgotten.
+/// are forgotten, unless another session with marks runs.
 std::vector<std::string> Notes();
 
 /// A stamp, or NULL where none may be made.
@@ -48,6 +58,6 @@ Result RangeStop(uint32_t id);
 Result MarkEx(const char* message, size_t length, void* stream);
 
 /// For forks; see fork_locks.h.
-std::mutex& Lock();
+OwnedMutex& Lock();
 
 }  // namespace npuprof::stamps

@@ -12,7 +12,7 @@ namespace npuprof::steps {
 namespace {
 
 struct State {
-  std::mutex mutex;
+  OwnedMutex mutex;
   std::unordered_map<const aclprofStepInfo*, std::unique_ptr<aclprofStepInfo>> living;
   uint64_t last = 0;
 };
@@ -31,13 +31,13 @@ uint16_t DeviceTag(int tag) {
 
 }  // namespace
 
-std::mutex& Lock() {
+OwnedMutex& Lock() {
   return Get().mutex;
 }
 
 aclprofStepInfo* Create() {
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   auto made = std::make_unique<aclprofStepInfo>();
   made->index = ++state.last;
   aclprofStepInfo* step = made.get();
@@ -47,7 +47,7 @@ aclprofStepInfo* Create() {
 
 bool Destroy(aclprofStepInfo* step) {
   State& state = Get();
-  std::lock_guard<std::mutex> lock(state.mutex);
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   return state.living.erase(step) != 0;
 }
 
@@ -61,7 +61,7 @@ Result Mark(aclprofStepInfo* step, int tag, void* stream) {
   uint64_t index = 0;
   {
     State& state = Get();
-    std::lock_guard<std::mutex> lock(state.mutex);
+    std::lock_guard<OwnedMutex> lock(state.mutex);
     if (!state.living.contains(step))
       return Result::Fail(
           code::kInvalidParam,
@@ -77,7 +77,7 @@ Result Mark(aclprofStepInfo* step, int tag, void* stream) {
   }
   if (Result result = marks::MarkDevice(index, device_tag, stream); !result.ok()) {
     // As if it had not been called: a mark that failed may be tried again.
-    std::lock_guard<std::mutex> lock(Get().mutex);
+    std::lock_guard<OwnedMutex> lock(Get().mutex);
     if (Get().living.contains(step))
       (device_tag == marks::kStepStartTag ? step->started : step->ended) = false;
     return Result::Fail(code::kStepFailure, std::move(result.text));

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #include "acl/acl_prof.h"
+#include "base/owned_mutex.h"
 #include "session/result.h"
 
 /// A step of training, of which the device notes begin and end. Programs write the number themselves, so the layout is
@@ -27,6 +27,6 @@ bool Destroy(aclprofStepInfo* step);
 Result Mark(aclprofStepInfo* step, int tag, void* stream);
 
 /// For forks; see fork_locks.h.
-std::mutex& Lock();
+OwnedMutex& Lock();
 
 }  // namespace npuprof::steps

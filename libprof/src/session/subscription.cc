@@ -21,11 +21,12 @@ namespace {
 
 // So many fit into what a pipe takes at once, whole.
 constexpr size_t kAtOnce = 4096 / sizeof(op_item::Item);
-constexpr int kPollMs = 100;
+// What comes for one pipe while another is full waits so long at most.
+constexpr int kPollMs = 10;
 constexpr std::chrono::seconds kReaderPatience{5};
 
 struct Registry {
-  std::mutex mutex;
+  OwnedMutex mutex;
   std::unordered_map<const aclprofSubscribeConfig*, std::unique_ptr<aclprofSubscribeConfig>> living;
 };
 
@@ -47,7 +48,7 @@ uint64_t Micros(uint64_t ticks, uint64_t hz) {
 
 }  // namespace
 
-std::mutex& SubscribeConfigLock() {
+OwnedMutex& SubscribeConfigLock() {
   return Living().mutex;
 }
 
@@ -60,7 +61,7 @@ Result CreateSubscribeConfig(int8_t times, int metrics, void* fd, aclprofSubscri
   *made = {times == 1, metrics, static_cast<int*>(fd)};
   *out = made.get();
   Registry& registry = Living();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::lock_guard<OwnedMutex> lock(registry.mutex);
   registry.living.emplace(*out, std::move(made));
   return Result::Ok();
 }
@@ -68,14 +69,14 @@ Result CreateSubscribeConfig(int8_t times, int metrics, void* fd, aclprofSubscri
 Result DestroySubscribeConfig(const aclprofSubscribeConfig* config) {
   if (!config) return Result::Null("the subscription configuration to destroy");
   Registry& registry = Living();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::lock_guard<OwnedMutex> lock(registry.mutex);
   return registry.living.erase(config) ? Result::Ok() : NotLiving(config);
 }
 
 Result CopySubscribeConfig(const aclprofSubscribeConfig* config, aclprofSubscribeConfig* copy) {
   if (!config) return Result::Null("the subscription configuration");
   Registry& registry = Living();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::lock_guard<OwnedMutex> lock(registry.mutex);
   const auto known = registry.living.find(config);
   if (known == registry.living.end()) return NotLiving(config);
   *copy = *known->second;
@@ -122,16 +123,18 @@ uint64_t Subscription::Remove(uint32_t model) {
   if (found == models_.end()) return lost_;
   int* fd = found->second.config.fd;
   models_.erase(found);
-  const auto of_pipe = [fd](const Waiting& one) { return one.fd == fd; };
-  sent_.wait_for(lock, kReaderPatience,
-                 [&] { return sending_ != fd && std::ranges::none_of(waiting_, of_pipe); });
+  sent_.wait_for(lock, kReaderPatience, [&] { return !sending_.contains(fd) && !waiting_.contains(fd); });
   const auto any = [this](auto fits) {
     return std::ranges::any_of(models_, [&](const auto& entry) { return fits(entry.second.config.fd); });
   };
   if (!any([fd](const int* other) { return other == fd; })) {
-    lost_ += std::erase_if(waiting_, of_pipe);
+    if (const auto left = waiting_.find(fd); left != waiting_.end()) {
+      lost_ += left->second.size();
+      waiting_items_ -= left->second.size();
+      waiting_.erase(left);
+    }
     // The writer looks at the descriptor for the length of a poll at most.
-    sent_.wait(lock, [&] { return sending_ != fd; });
+    sent_.wait(lock, [&] { return !sending_.contains(fd); });
     // Another subscription may have the same pipe, told by a number of its own.
     if (*fd >= 0 && !any([fd](const int* other) { return *other == *fd; })) {
       close(*fd);
@@ -156,56 +159,78 @@ void Subscription::Take(const OpJoiner::Operator& op) {
     item.duration = Micros(op.end - op.start, op.clock_hz);
     item.execution = item.duration;
   }
-  if (waiting_.size() >= kMostWaiting) {
+  int* const pipe = model->second.config.fd;
+  if (waiting_items_ >= kMostWaiting && !MakeRoom(pipe)) {
     ++lost_;
     return;
   }
   op_item::Sign(&item);
-  waiting_.push_back({model->second.config.fd, item});
+  waiting_[pipe].push_back(item);
+  ++waiting_items_;
   more_.notify_one();
+}
+
+// The pipe for which most waits gives up its newest item, unless it is @p pipe itself: one that nobody reads must not take
+// the room of all.
+bool Subscription::MakeRoom(const int* pipe) {
+  const auto most =
+      std::ranges::max_element(waiting_, {}, [](const auto& entry) { return entry.second.size(); });
+  if (most == waiting_.end() || most->first == pipe || most->second.size() <= kAtOnce) return false;
+  most->second.pop_back();
+  --waiting_items_;
+  ++lost_;
+  return true;
 }
 
 void Subscription::Write() {
   std::unique_lock<std::mutex> lock(mutex_);
-  std::vector<op_item::Item> items;
   for (;;) {
     more_.wait(lock, [this] { return end_ || !waiting_.empty(); });
     if (end_) return;
-    items.clear();
-    sending_ = waiting_.front().fd;
-    for (size_t i = 0; i < waiting_.size() && items.size() < kAtOnce && waiting_[i].fd == sending_; ++i)
-      items.push_back(waiting_[i].item);
-    const int fd = *sending_;
-    lock.unlock();
-    const bool gone = Send(fd, items);
-    lock.lock();
-    if (gone) {
-      size_t left = items.size();
-      while (left > 0 && !waiting_.empty() && waiting_.front().fd == sending_) {
-        waiting_.pop_front();
-        --left;
-      }
+    std::vector<Batch> batches;
+    for (const auto& [pipe, items] : waiting_) {
+      const auto count = static_cast<ptrdiff_t>(std::min(items.size(), kAtOnce));
+      batches.push_back({pipe, *pipe, {items.begin(), items.begin() + count}});
+      sending_.insert(pipe);
     }
-    sending_ = nullptr;
+    lock.unlock();
+    Send(&batches);
+    lock.lock();
+    for (const Batch& batch : batches) {
+      if (batch.lost) lost_ += batch.items.size();
+      const auto found = batch.gone ? waiting_.find(batch.pipe) : waiting_.end();
+      if (found == waiting_.end()) continue;
+      const size_t count = std::min(batch.items.size(), found->second.size());
+      found->second.erase(found->second.begin(), found->second.begin() + static_cast<ptrdiff_t>(count));
+      waiting_items_ -= count;
+      if (found->second.empty()) waiting_.erase(found);
+    }
+    sending_.clear();
     sent_.notify_all();
   }
 }
 
-// True once the items are of no use here any more: sent, or nobody will ever read them.
-bool Subscription::Send(int fd, const std::vector<op_item::Item>& items) {
-  pollfd ready{fd, POLLOUT, 0};
-  const int count = fd < 0 ? -1 : poll(&ready, 1, kPollMs);
-  if (count == 0 || (count < 0 && errno == EINTR)) return false;
+void Subscription::Send(std::vector<Batch>* batches) {
+  std::vector<pollfd> pipes;
+  for (const Batch& batch : *batches) pipes.push_back({batch.fd, POLLOUT, 0});
+  // One that is closed (a negative number) is ready for that at once.
+  const bool any_closed = std::ranges::any_of(pipes, [](const pollfd& pipe) { return pipe.fd < 0; });
+  if (poll(pipes.data(), pipes.size(), any_closed ? 0 : kPollMs) < 0) return;
+  for (size_t i = 0; i < pipes.size(); ++i) {
+    const bool closed = pipes[i].fd < 0 || (pipes[i].revents & POLLNVAL) != 0;
+    if (closed || pipes[i].revents != 0) Send(&(*batches)[i], closed);
+  }
+}
+
+void Subscription::Send(Batch* batch, bool closed) {
   const QuietWrite quiet;
-  const size_t bytes = items.size() * sizeof(op_item::Item);
-  const ssize_t written = count < 0 || (ready.revents & POLLNVAL) ? -1 : write(fd, items.data(), bytes);
-  if (written == static_cast<ssize_t>(bytes)) return true;
-  if (written < 0 && (errno == EAGAIN || errno == EINTR) && fd >= 0 && !(ready.revents & POLLNVAL))
-    return false;
+  const size_t bytes = batch->items.size() * sizeof(op_item::Item);
+  const ssize_t written = closed ? -1 : write(batch->fd, batch->items.data(), bytes);
+  if (!closed && written < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  batch->gone = true;
+  if (written == static_cast<ssize_t>(bytes)) return;
   LogError("a subscription's pipe takes no operators any more: nobody reads it, or it is closed");
-  std::lock_guard<std::mutex> lock(mutex_);
-  lost_ += items.size();
-  return true;
+  batch->lost = true;
 }
 
 }  // namespace npuprof

@@ -7,11 +7,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "acl/acl_prof.h"
+#include "base/owned_mutex.h"
 #include "session/op_item.h"
 #include "session/op_joiner.h"
 #include "session/result.h"
@@ -30,10 +32,11 @@ Result CreateSubscribeConfig(int8_t times, int metrics, void* fd, aclprofSubscri
 Result DestroySubscribeConfig(const aclprofSubscribeConfig* config);
 Result CopySubscribeConfig(const aclprofSubscribeConfig* config, aclprofSubscribeConfig* copy);
 /// For forks; see fork_locks.h.
-std::mutex& SubscribeConfigLock();
+OwnedMutex& SubscribeConfigLock();
 
 /// Sends the operators of subscribed models into their pipes. A thread of its own writes, so that a reader who is slow
-/// holds up nothing but what is kept for it; of that there is a bound, and what is beyond it is counted.
+/// holds up nothing but what is kept for it: other pipes go on. Of what is kept there is a bound, and what is beyond it is
+/// counted.
 class Subscription {
  public:
   static constexpr size_t kMostWaiting = 1 << 20;  ///< items for all pipes
@@ -58,21 +61,28 @@ class Subscription {
   OpJoiner& tap() { return joiner_; }
 
  private:
-  struct Waiting {
-    int* fd;
-    op_item::Item item;
+  /// What goes into a pipe at once.
+  struct Batch {
+    int* pipe;
+    int fd;
+    std::vector<op_item::Item> items;
+    bool gone = false;  ///< sent, or nobody will ever read it
+    bool lost = false;
   };
   void Take(const OpJoiner::Operator& op);
   void Write();
-  bool Send(int fd, const std::vector<op_item::Item>& items);
+  static void Send(std::vector<Batch>* batches);
+  static void Send(Batch* batch, bool closed);
+  bool MakeRoom(const int* pipe);
 
   const std::string directory_;
   OpJoiner joiner_;
   mutable std::mutex mutex_;  // all that follows
   std::condition_variable more_, sent_;
   std::map<uint32_t, Model> models_;
-  std::deque<Waiting> waiting_;
-  int* sending_ = nullptr;
+  std::map<int*, std::deque<op_item::Item>> waiting_;  // by pipe; none of them empty
+  size_t waiting_items_ = 0;
+  std::set<const int*> sending_;
   bool end_ = false;
   uint64_t lost_ = 0;
   std::thread thread_;

@@ -28,11 +28,14 @@ constexpr uint32_t kMostTensors = 4096;
 struct Range {
   uint64_t op_name = 0;
   uint64_t start = 0;
+  unsigned unkept_before = 0;  ///< ranges that were begun directly before it and not kept
   std::vector<MsrofTensorData> tensors;
 };
 thread_local std::vector<Range> t_stack;
 
 }  // namespace
+
+constinit thread_local unsigned t_unkept = 0;
 
 Result Push(const aclprofEventAttributes* attributes) {
   if (!attributes) return Result::Null("the description of the range");
@@ -61,7 +64,9 @@ Result Push(const aclprofEventAttributes* attributes) {
     range.tensors.push_back(to);
   }
   range.start = host::Cycles();
+  range.unkept_before = t_unkept;
   t_stack.push_back(std::move(range));
+  t_unkept = 0;
   return Result::Ok();
 }
 
@@ -70,6 +75,7 @@ Result Pop() {
     return Result::Fail(code::kInvalidParam, "aclprofRangePop without aclprofRangePushEx on this thread");
   const Range range = std::move(t_stack.back());
   t_stack.pop_back();
+  t_unkept = range.unkept_before;
   if (!host::QueueSet::Collecting()) return Result::Ok();
   static const bool named = [] {
     host::Dictionary::Process().Name(MSPROF_REPORT_NODE_LEVEL, MSPROF_REPORT_NODE_TENSOR_INFO_TYPE,

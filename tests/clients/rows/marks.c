@@ -295,9 +295,11 @@ ROW(push_ex_other_message, -1) {
   return push_ex(1, 1, 1);
 }
 ROW(push_ex_nine_dimensions, 100000) {
+  start_marks();
   return push_ex(ACL_PROF_MESSAGE_TENSOR_INFO, 1, 9);
 }
 ROW(push_ex_too_many_tensors, 100000) {
+  start_marks();
   return push_ex(ACL_PROF_MESSAGE_TENSOR_INFO, 4097, 1);
 }
 ROW(pop_ex_without_push, 100000) {

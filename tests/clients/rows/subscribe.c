@@ -101,6 +101,23 @@ ROW(unsubscribe_closes_the_pipe, -1) {
   MUST(aclprofModelUnSubscribe(7));
   return g_pipe[1];
 }
+ROW(unsubscribe_after_unload, 0) {
+  MUST(subscribe(1, ACL_AICORE_NONE));
+  MUST(MsprofUnsetDeviceIdByGeModelIdx(7, 0));
+  return aclprofModelUnSubscribe(7);
+}
+ROW(unsubscribe_after_unload_twice, 100011) {
+  MUST(subscribe(1, ACL_AICORE_NONE));
+  MUST(MsprofUnsetDeviceIdByGeModelIdx(7, 0));
+  MUST(aclprofModelUnSubscribe(7));
+  return aclprofModelUnSubscribe(7);
+}
+ROW(init_after_unload_and_unsubscribe, 0) {
+  MUST(subscribe(1, ACL_AICORE_NONE));
+  MUST(MsprofUnsetDeviceIdByGeModelIdx(7, 0));
+  MUST(aclprofModelUnSubscribe(7));
+  return init();
+}
 ROW(subscribe_config_destroyed, 100000) {
   aclprofSubscribeConfig* one = wish(1, ACL_AICORE_NONE);
   MUST(aclprofDestroySubscribeConfig(one));

@@ -214,6 +214,23 @@ TEST_F(Lifecycle, AWarmUpThatIsNotStartedLeavesNothing) {
   EXPECT_EQ(ProfDirectories().size(), 1u);
 }
 
+// Found by review: settings were gone with the warm-up that could not be opened.
+TEST_F(Lifecycle, AFailedStartAfterAWarmUpKeepsItsSettingsAndTheLaterOnes) {
+  ASSERT_EQ(Init((directory_ / "init").string()), 0);
+  ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "mem"), 0);
+  ASSERT_EQ(Set(ACL_PROF_PATH, (directory_ / "set").string()), 0);
+  ASSERT_EQ(aclprofWarmup(config_), 0) << Message();
+  ASSERT_EQ(Set(ACL_PROF_HOST_SYS_USAGE, "cpu"), 0);
+  // Somebody clears up before the window opens.
+  std::filesystem::remove_all(directory_ / "set");
+  ASSERT_NE(aclprofStart(config_), 0);
+  ASSERT_EQ(aclprofStart(config_), 0) << Message();
+  ASSERT_EQ(aclprofStop(config_), 0);
+  const auto manifest = Manifest(ProfDirectories(directory_ / "set").at(0));
+  EXPECT_EQ(manifest["settings"]["ACL_PROF_HOST_SYS"], "mem");
+  EXPECT_EQ(manifest["settings"]["ACL_PROF_HOST_SYS_USAGE"], "cpu");
+}
+
 TEST_F(Lifecycle, ThePathSettingMovesTheNextWindowAlone) {
   ASSERT_EQ(Init((directory_ / "init").string()), 0);
   ASSERT_EQ(Set(ACL_PROF_PATH, (directory_ / "once").string()), 0);

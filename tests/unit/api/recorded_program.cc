@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "fixture.h"
+#include "npuprof/acl_prof_loaded.h"
 
 namespace npuprof {
 namespace {
@@ -75,12 +76,33 @@ TEST(Recorded, AStartThatFailsLeavesTheRecordingGoOn) {
   ASSERT_EQ(aclprofInit("/proc/none", 10), 0);
   aclprofConfig* config = aclprofCreateConfig(nullptr, 0, ACL_AICORE_NONE, nullptr, ACL_PROF_MSPROFTX);
   EXPECT_EQ(aclprofStart(config), 100003);
-  const std::string goes_on = MsprofGetPath();
-  EXPECT_NE(goes_on, recorded);
-  EXPECT_EQ(std::filesystem::path(goes_on).parent_path(), std::filesystem::path(recorded).parent_path());
+  EXPECT_EQ(aclprofWarmup(config), 100003);
+  EXPECT_EQ(MsprofGetPath(), recorded) << "it was not interrupted";
   Report();
   EXPECT_EQ(MsprofFinalize(), 0);
-  EXPECT_EQ(Records(goes_on, "api_event"), 1u);
+  EXPECT_EQ(Records(recorded, "api_event"), 1u);
+}
+
+// Found by review: the recording ended at the warm-up, and for good if nothing came of it.
+TEST(Recorded, AWarmUpLeavesTheRecordingGoOnUntilTheStart) {
+  setenv("NPUPROF_LOG", "0", 1);
+  const std::string own = getenv("OWN_DIRECTORY");
+  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0) << npuprofLastMessage();
+  const std::string recorded = MsprofGetPath();
+  ASSERT_EQ(aclprofInit(own.c_str(), own.size()), 0);
+  aclprofConfig* config = aclprofCreateConfig(nullptr, 0, ACL_AICORE_NONE, nullptr, ACL_PROF_MSPROFTX);
+  ASSERT_EQ(aclprofWarmup(config), 0) << npuprofLastMessage();
+  Report();
+  ASSERT_EQ(aclprofStop(config), 0) << "of the warm-up";
+  Report();
+  ASSERT_EQ(aclprofWarmup(config), 0) << npuprofLastMessage();
+  Report();
+  ASSERT_EQ(aclprofStart(config), 0) << npuprofLastMessage();
+  EXPECT_EQ(Records(recorded, "api_event"), 3u);
+  Report();
+  EXPECT_EQ(aclprofFinalize(), 0);
+  EXPECT_EQ(Records(MsprofGetPath(), "api_event"), 1u);
+  EXPECT_EQ(MsprofFinalize(), 0);
 }
 
 TEST(Recorded, AProgramThatProfilesItselfFirstIsNotRecorded) {

@@ -65,8 +65,16 @@ TEST_F(Recording, AStartOfTheProgramEndsItAndBothAreWhole) {
 
 TEST_F(Recording, AStartThatFailsLeavesItGoOn) {
   Run("AStartThatFailsLeavesTheRecordingGoOn");
-  EXPECT_EQ(ProfDirectories(recorded_).size(), 2u);
+  EXPECT_EQ(ProfDirectories(recorded_).size(), 1u);
   EXPECT_EQ(Notes(), "");
+}
+
+TEST_F(Recording, AWarmUpOfTheProgramLeavesItGoOnUntilTheStart) {
+  Run("AWarmUpLeavesTheRecordingGoOnUntilTheStart");
+  EXPECT_EQ(ProfDirectories(recorded_).size(), 1u);
+  const auto own = ProfDirectories(own_);
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(Notes(), "own " + own[0].string() + "\n");
 }
 
 TEST_F(Recording, AProgramThatProfilesItselfFirstIsNotRecordedAndThatIsTold) {

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface from many threads at once, and many times over: nothing breaks, nothing is lost, nothing is left behind.
 #include <dirent.h>
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <climits>
+#include <mutex>
 #include <random>
 #include <thread>
 
 #include "device_fixture.h"
+#include "mstx/ms_tools_ext.h"
 #include "npuprof/acl_prof_loaded.h"
+#include "session/door_block.h"
 
 namespace npuprof {
 namespace {
@@ -63,6 +72,36 @@ int32_t Callback(uint32_t, void*, uint32_t) {
   return MsprofSysCycleTime() == 0;
 }
 
+// The door of this very process, as the command opens it from outside; NULL until a device was opened.
+DoorBlock* Door() {
+  static DoorBlock* door = nullptr;
+  for (std::filesystem::directory_iterator list("/proc/self/fd"), end; !door && list != end; ++list) {
+    std::error_code gone;
+    const std::string target = std::filesystem::read_symlink(list->path(), gone).string();
+    if (target != std::string("/memfd:") + DoorBlock::kName + " (deleted)") continue;
+    const int fd = open(list->path().c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0) continue;
+    void* memory = mmap(nullptr, sizeof(DoorBlock), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (memory != MAP_FAILED) door = static_cast<DoorBlock*>(memory);
+  }
+  return door;
+}
+
+// Asks and waits for the answer; one at a time, as the command sees to.
+void RequestFromOutside(const std::string& request) {
+  static std::mutex one;
+  const std::lock_guard<std::mutex> lock(one);
+  DoorBlock* door = Door();
+  if (!door) return;
+  std::memcpy(door->request, request.c_str(), request.size() + 1);
+  const uint32_t number = door->taken + 1;
+  door->asked = number;
+  ++door->bell;
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&door->bell), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  while (door->answered != number) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 // One thread's share of random calls. Most are refused, because somebody else changed the state; that is the point.
 class Caller {
  public:
@@ -70,10 +109,12 @@ class Caller {
   ~Caller() {
     while (!configs_.empty()) Destroy();
     while (!stamps_.empty()) DropStamp();
+    for (const auto& [domain, range] : ranges_) mstxDomainRangeEnd(domain, range);
+    for (aclprofStepInfo* step : steps_) aclprofDestroyStepInfo(step);
   }
 
   void Once() {
-    switch (random_() % 24) {
+    switch (random_() % 32) {
       case 0:
         aclprofInit(output_.c_str(), output_.size());
         break;
@@ -124,6 +165,25 @@ class Caller {
         break;
       case 16:
         Range();
+        break;
+      case 17:
+      case 18:
+        Mstx();
+        break;
+      case 19:
+        Step();
+        break;
+      case 20:
+        Tensors();
+        break;
+      case 21:
+        aclprofMarkEx("random", 6, &random_);
+        break;
+      case 22:
+        Subscribe();
+        break;
+      case 23:
+        Attach();
         break;
       default:
         Report();
@@ -211,10 +271,89 @@ class Caller {
     if (random_() % 16 == 0) MsprofRegTypeInfo(MSPROF_REPORT_NODE_LEVEL, 1, "tensor_info");
   }
 
+  void Mstx() {
+    static constexpr const char* kNames[] = {"io", "net", "=refused", "compute"};
+    const mstxDomainHandle_t domain = random_() % 3 == 0 ? nullptr : mstxDomainCreateA(kNames[random_() % 4]);
+    switch (random_() % 5) {
+      case 0:
+        mstxMarkA("mark", nullptr);
+        break;
+      case 1:
+        mstxDomainMarkA(domain, "mark", nullptr);
+        break;
+      case 2:
+        ranges_.emplace_back(domain, domain ? mstxDomainRangeStartA(domain, "range", nullptr)
+                                            : mstxRangeStartA("range", nullptr));
+        break;
+      case 3:
+        if (ranges_.empty()) break;
+        if (ranges_.back().first) {
+          mstxDomainRangeEnd(ranges_.back().first, ranges_.back().second);
+        } else {
+          mstxRangeEnd(ranges_.back().second);
+        }
+        ranges_.pop_back();
+        break;
+      default:
+        if (random_() % 4 == 0) mstxDomainDestroy(domain);
+    }
+  }
+  void Step() {
+    if (steps_.size() > 4) {
+      aclprofDestroyStepInfo(steps_.back());
+      steps_.pop_back();
+    }
+    if (random_() % 2 == 0 || steps_.empty()) {
+      steps_.push_back(aclprofCreateStepInfo());
+    } else {
+      aclprofGetStepTimestamp(steps_[random_() % steps_.size()],
+                              random_() % 2 ? ACL_STEP_START : ACL_STEP_END, nullptr);
+    }
+  }
+  // Ends find their begins, whatever sessions begin and end meanwhile.
+  void Tensors() {
+    aclprofTensor tensors[7] = {};
+    for (aclprofTensor& tensor : tensors) tensor.shapeDim = 2;
+    aclprofTensorInfo info = {aclprofStr2Id("operator"), aclprofStr2Id("Kind"), 0, 7, 0, 1, nullptr, tensors};
+    aclprofEventAttributes attributes = {
+        ACL_PROF_EVENT_ATTR_VERSION, sizeof attributes, ACL_PROF_MESSAGE_TENSOR_INFO, {&info}};
+    const size_t depth = random_() % 4;
+    for (size_t i = 0; i < depth; ++i) EXPECT_EQ(aclprofRangePushEx(&attributes), 0);
+    for (size_t i = 0; i < depth; ++i) EXPECT_EQ(aclprofRangePop(), 0);
+    EXPECT_EQ(aclprofRangePop(), 100000);
+  }
+  void Subscribe() {
+    const auto model = static_cast<uint32_t>(random_() % 8);
+    int ends[2];
+    if (pipe(ends) != 0) return;
+    aclprofSubscribeConfig* config = aclprofCreateSubscribeConfig(1, ACL_AICORE_NONE, &ends[1]);
+    MsprofSetDeviceIdByGeModelIdx(model, random_() % 2);
+    // What another thread did may have refused it, or ended it before.
+    if (aclprofModelSubscribe(model, config) == 0) {
+      Launch();
+      EXPECT_EQ(aclprofDestroySubscribeConfig(config), 0);
+      if (random_() % 2) MsprofUnsetDeviceIdByGeModelIdx(model, 0);
+      close(ends[0]);
+      EXPECT_EQ(aclprofModelUnSubscribe(model), 0) << npuprofLastMessage();
+    } else {
+      EXPECT_EQ(aclprofDestroySubscribeConfig(config), 0);
+      close(ends[0]);
+    }
+    if (ends[1] >= 0) close(ends[1]);
+  }
+  // As `npuprof record --pid` asks for sessions.
+  void Attach() {
+    RequestFromOutside(random_() % 2
+                           ? "start\nNPUPROF_RECORD_DIR=" + output_ + "/attached\nNPUPROF_RECORD_TYPES=0x80\n"
+                           : "stop\n");
+  }
+
   std::minstd_rand random_;
   const std::string output_;
   std::vector<aclprofConfig*> configs_;
   std::vector<void*> stamps_;
+  std::vector<std::pair<mstxDomainHandle_t, mstxRangeId>> ranges_;
+  std::vector<aclprofStepInfo*> steps_;
 };
 
 TEST_F(Stress, RandomCallsOfSixteenThreads) {
@@ -236,7 +375,13 @@ TEST_F(Stress, RandomCallsOfSixteenThreads) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(aclprofFinalize(), 0) << Message();
-  const auto found = ProfDirectories();
+  RequestFromOutside("stop\n");
+  auto found = ProfDirectories();
+  if (std::filesystem::exists(directory_ / "attached")) {
+    const auto attached = ProfDirectories(directory_ / "attached");
+    std::printf("%zu attached\n", attached.size());
+    found.insert(found.end(), attached.begin(), attached.end());
+  }
   std::printf("%llu calls, %zu windows\n", static_cast<unsigned long long>(calls), found.size());
   EXPECT_GT(calls, kThreads * 10u);
   EXPECT_GT(found.size(), 0u);

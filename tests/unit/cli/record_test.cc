@@ -70,17 +70,29 @@ TEST(Record, EverySettingReachesTheProgram) {
           "--storage-limit 500MB --memory-freq 50 --llc-mode write --network-freq 20 --link-freq 10 "
           "--dvpp-freq 5 "
           "--system mem --host-freq 25 --service-flow a --host cpu,disk,network --delay 1.5 --duration 100ms "
-          "--metrics Custom:8,icache_misses --data-types api-stats,op-attr",
+          "--metrics Custom:8,icache_misses --data-types api-stats,op-attr --mstx-domain-exclude io,net",
           "sh -c 'env | grep ^NPUPROF_RECORD_ | grep -v -e _DIR= -e _NOTES= | sort'"));
   EXPECT_EQ(
       run.out,
       "NPUPROF_RECORD_DELAY_MS=1500\nNPUPROF_RECORD_DEVICES=all\nNPUPROF_RECORD_DURATION_MS=100\n"
-      "NPUPROF_RECORD_HOST=cpu,disk,network\nNPUPROF_RECORD_METRICS=Custom:0x8,0x55\nNPUPROF_RECORD_SETTINGS="
+      "NPUPROF_RECORD_HOST=cpu,disk,network\nNPUPROF_RECORD_METRICS=Custom:0x8,0x55\nNPUPROF_RECORD_MSTX_"
+      "EXCLUDE=io,net\nNPUPROF_RECORD_SETTINGS="
       "ACL_PROF_STORAGE_LIMIT=500MB;ACL_PROF_SYS_HARDWARE_MEM_FREQ=50;ACL_PROF_LLC_MODE=write;"
       "ACL_PROF_SYS_IO_FREQ=20;ACL_PROF_SYS_INTERCONNECTION_FREQ=10;ACL_PROF_DVPP_FREQ=5;ACL_PROF_HOST_SYS_"
       "USAGE=mem;"
       "ACL_PROF_HOST_SYS_USAGE_FREQ=25;ACL_PROF_SYS_MEM_SERVICEFLOW=a\nNPUPROF_RECORD_TYPES=0x400004000\n")
       << run.err;
+}
+
+TEST(Record, DomainsAreIncludedOrExcludedNotBoth) {
+  Scratch scratch;
+  const std::string program = "sh -c 'env | grep ^NPUPROF_RECORD_MSTX'";
+  EXPECT_EQ(Shell(scratch, Record(scratch, "--mstx-domain-include default,io", program)).out,
+            "NPUPROF_RECORD_MSTX_INCLUDE=default,io\n");
+  const Finished both =
+      Shell(scratch, Record(scratch, "--mstx-domain-include a --mstx-domain-exclude b", program));
+  EXPECT_EQ(both.status, 2);
+  EXPECT_NE(both.err.find("--mstx-domain-include"), std::string::npos) << both.err;
 }
 
 TEST(Record, SettingsAreJudgedBeforeTheProgramRuns) {

@@ -43,15 +43,14 @@ class HostSourceTest : public testing::Test {
   void TearDown() override { fs::remove_all(directory_); }
 
   void Start() {
-    const uint32_t epoch = QueueSet::Process().Open(64);
-    ASSERT_NE(epoch, 0u);
     source_ = std::make_shared<HostSource>(
-        *collection_, directory_.string(), epoch,
+        *collection_, directory_.string(),
         [this](drain::Severity, const std::string& text) { messages_ += text + '\n'; });
+    ASSERT_TRUE(source_->Open(64));
     collection_->Add(source_);
   }
   void Finish() {
-    QueueSet::Process().Close();
+    source_->Close();
     const Status status = collection_->Finish(std::chrono::seconds(20));
     ASSERT_TRUE(status.ok()) << status.text;
   }

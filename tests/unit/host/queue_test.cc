@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -43,28 +44,43 @@ class QueueTest : public testing::Test {
  protected:
   QueueSet& set() { return QueueSet::Process(); }
 
-  void Open() { ASSERT_NE(set().Open(kSegments), 0u); }
+  void TearDown() override { set().Leave(&reader_); }
+
+  void Open() {
+    set().Leave(&reader_);
+    ASSERT_TRUE(set().Open(kSegments, &reader_));
+  }
+  void Close() { set().Close(&reader_); }
 
   // Everything that is readable now.
   template <typename Visit>
-  void ConsumeAll(Visit&& visit) {
+  void ConsumeAll(Reader& reader, Visit&& visit) {
     std::lock_guard<std::mutex> lock(set().consumer());
     for (size_t i = 0; i < set().used(); ++i) {
       size_t budget = SIZE_MAX;
-      ASSERT_TRUE(set().Consume(set().queue(i), &budget, [&](const Entry& entry) {
+      ASSERT_TRUE(set().Consume(i, reader, &budget, [&](const Entry& entry) {
         visit(entry);
         return true;
       }));
     }
   }
-  uint64_t Lost(LossCause wanted) {
+  template <typename Visit>
+  void ConsumeAll(Visit&& visit) {
+    ConsumeAll(reader_, visit);
+  }
+  uint64_t Lost(LossCause wanted) { return Lost(reader_, wanted); }
+  uint64_t Lost(const Reader& reader, LossCause wanted) {
+    std::lock_guard<std::mutex> lock(set().consumer());
+    set().CollectLosses();
     uint64_t sum = 0;
-    set().losses().ForEach([&](RecordClass, uint16_t, uint32_t, unsigned cause, uint64_t count) {
-      if (cause == static_cast<unsigned>(wanted)) sum += count;
-    });
+    for (const auto& [kind, count] : reader.lost()) {
+      if (std::get<3>(kind) == static_cast<unsigned>(wanted)) sum += count;
+    }
     return sum;
   }
   static void OnThread(const std::function<void()>& body) { std::thread(body).join(); }
+
+  Reader reader_;
 };
 
 TEST_F(QueueTest, RecordsComeOutOnceInOrderAcrossSegments) {
@@ -88,7 +104,7 @@ TEST_F(QueueTest, RecordsComeOutOnceInOrderAcrossSegments) {
       if (i % 1000 == 999) consume();
     }
   });
-  set().Close();
+  Close();
   consume();
   EXPECT_EQ(expected, kCount);
   EXPECT_EQ(Lost(LossCause::kRingFull), 0u);
@@ -105,27 +121,19 @@ TEST_F(QueueTest, AFullPoolDropsTheNewAndCountsExactly) {
     for (uint64_t i = 0; i < kCount; ++i)
       (set().Report(RecordClass::kAdditional, true, &info) ? kept : refused)++;
   });
-  set().Close();
+  Close();
   EXPECT_GT(refused, 0u);
   EXPECT_EQ(kept + refused, kCount);
   EXPECT_EQ(Lost(LossCause::kRingFull), refused);
-  uint64_t rows = 0;
-  set().losses().ForEach([&](RecordClass record_class, uint16_t level, uint32_t type, unsigned, uint64_t) {
-    ++rows;
-    EXPECT_EQ(record_class, RecordClass::kAdditional);
-    EXPECT_EQ(level, MSPROF_REPORT_NODE_LEVEL);
-    EXPECT_EQ(type, 1u);
-  });
-  EXPECT_EQ(rows, 1u);
-  rows = 0;
-  set().loss_places().ForEach([&](uint32_t, unsigned, uint64_t count, uint64_t first, uint64_t last) {
-    ++rows;
-    EXPECT_EQ(count, refused);
-    EXPECT_GE(first, before);
-    EXPECT_LT(first, last);
-    EXPECT_LE(last, Cycles());
-  });
-  EXPECT_EQ(rows, 1u);
+  ASSERT_EQ(reader_.lost().size(), 1u);
+  EXPECT_EQ(reader_.lost().begin()->first, Reader::Kind(RecordClass::kAdditional, MSPROF_REPORT_NODE_LEVEL,
+                                                        1u, static_cast<unsigned>(LossCause::kRingFull)));
+  ASSERT_EQ(reader_.places().size(), 1u);
+  const Reader::Place& place = reader_.places().begin()->second;
+  EXPECT_EQ(place.count, refused);
+  EXPECT_GE(place.first, before);
+  EXPECT_LT(place.first, place.last);
+  EXPECT_LE(place.last, Cycles());
   uint64_t consumed = 0;
   ConsumeAll([&](const Entry&) { ++consumed; });
   EXPECT_EQ(consumed, kept);
@@ -146,7 +154,7 @@ TEST_F(QueueTest, OneThreadCannotTakeTheLastQuarterOfThePool) {
     std::thread([&] { kept = set().Report(RecordClass::kApiEvent, true, &api); }).join();
   });
   first.join();
-  set().Close();
+  Close();
   EXPECT_TRUE(kept);
   ConsumeAll([](const Entry&) {});
 }
@@ -202,7 +210,7 @@ TEST_F(QueueTest, AReportInsideAReportIsDroppedAndCountedNothingIsTorn) {
   }
   stop = true;
   reporter.join();
-  set().Close();
+  Close();
   consume();
   sigaction(SIGUSR1, &old, nullptr);
   EXPECT_EQ(consumed_main, main_kept);
@@ -221,7 +229,7 @@ TEST_F(QueueTest, QueuesOfEndedThreadsAreUsedAgain) {
     OnThread([&] { ASSERT_TRUE(set().Report(RecordClass::kApiEvent, true, &api)); });
   }
   EXPECT_EQ(set().used(), used);
-  set().Close();
+  Close();
   uint64_t consumed = 0;
   ConsumeAll([&](const Entry&) { ++consumed; });
   EXPECT_EQ(consumed, 101u);
@@ -231,13 +239,103 @@ TEST_F(QueueTest, WhatAnEarlierCollectionLeftIsNotSeenByTheNext) {
   Open();
   const MsprofApi api = Call(7);
   OnThread([&] { set().Report(RecordClass::kApiEvent, true, &api); });
-  set().Close();
+  Close();
   EXPECT_FALSE(QueueSet::Collecting());
   Open();
   uint64_t consumed = 0;
   ConsumeAll([&](const Entry&) { ++consumed; });
   EXPECT_EQ(consumed, 0u);
-  set().Close();
+  Close();
+}
+
+// What a reader gets: numbers of calls in the order in which they came.
+class Numbers {
+ public:
+  void operator()(const Entry& entry) {
+    MsprofApi api;
+    std::memcpy(&api, entry.record(), sizeof(api));
+    found.push_back(api.itemId);
+  }
+  std::vector<uint64_t> found;
+};
+
+std::vector<uint64_t> Range(uint64_t first, uint64_t end) {
+  std::vector<uint64_t> all(end - first);
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
+
+TEST_F(QueueTest, EachOfTwoReadersGetsWhatWasReportedWhileItWasOpen) {
+  // All together are more than two segments, so that readers at different places hold different ones.
+  constexpr uint64_t kPart = Segment::kBytes / 64;
+  Reader second;
+  Numbers of_first, of_second;
+  Open();
+  OnThread([&] {
+    const auto report = [&](uint64_t first) {
+      for (uint64_t i = first; i < first + kPart; ++i) {
+        const MsprofApi api = Call(i);
+        ASSERT_TRUE(set().Report(RecordClass::kApiEvent, true, &api));
+      }
+    };
+    report(0);
+    ASSERT_TRUE(set().Open(kSegments, &second));
+    report(kPart);
+    ConsumeAll(second, of_second);  // ahead of the other
+    Close();
+    report(2 * kPart);
+    EXPECT_TRUE(QueueSet::Collecting());
+    ConsumeAll(of_first);
+    set().Leave(&reader_);
+    set().Close(&second);
+    EXPECT_FALSE(QueueSet::Collecting());
+    report(3 * kPart);
+    ConsumeAll(second, of_second);
+  });
+  EXPECT_EQ(of_first.found, Range(0, 2 * kPart));
+  EXPECT_EQ(of_second.found, Range(kPart, 3 * kPart));
+  EXPECT_EQ(Lost(second, LossCause::kRingFull), 0u);
+  set().Leave(&second);
+}
+
+TEST_F(QueueTest, SegmentsGoWhenTheSlowestReaderIsThroughOrLeaves) {
+  Reader slow;
+  Open();
+  ASSERT_TRUE(set().Open(kSegments, &slow));
+  const size_t free = set().pool().free();
+  uint64_t reported = 0;
+  OnThread([&] {
+    for (; set().pool().free() + 2 > free; ++reported) {
+      const MsprofApi api = Call(reported);
+      ASSERT_TRUE(set().Report(RecordClass::kApiEvent, true, &api));
+    }
+  });
+  Numbers all;
+  ConsumeAll(all);
+  EXPECT_EQ(all.found, Range(0, reported));
+  EXPECT_LT(set().pool().free() + 1, free) << "the other has read nothing yet";
+  set().Leave(&slow);
+  EXPECT_GE(set().pool().free() + 1, free);
+  Close();
+}
+
+TEST_F(QueueTest, LossesAreCountedForThoseThatWereOpen) {
+  Open();
+  Reader second;
+  uint64_t early = 0, late = 0;
+  OnThread([&] {
+    const auto info = Additional(MSPROF_REPORT_NODE_LEVEL, 1);
+    while (set().Report(RecordClass::kAdditional, true, &info)) {
+    }
+    for (early = 1; early < 10; ++early) set().Report(RecordClass::kAdditional, true, &info);
+    ASSERT_TRUE(set().Open(kSegments, &second));
+    for (late = 0; late < 20; ++late) set().Report(RecordClass::kAdditional, true, &info);
+    Close();
+    for (int after = 0; after < 40; ++after) set().Report(RecordClass::kAdditional, true, &info);
+  });
+  EXPECT_EQ(Lost(LossCause::kRingFull), early + late);
+  EXPECT_EQ(Lost(second, LossCause::kRingFull), late + 40);
+  set().Leave(&second);
 }
 
 TEST_F(QueueTest, NoReportIsUnderWayAfterClose) {
@@ -264,7 +362,7 @@ TEST_F(QueueTest, NoReportIsUnderWayAfterClose) {
   for (int i = 0; i < 20; ++i) {
     Open();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    set().Close();
+    Close();
     uint64_t first = 0, second = 0;
     ConsumeAll([&](const Entry&) { ++first; });
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -330,7 +428,8 @@ TEST_F(QueueTest, AForkedChildStartsEmptyAndMayCollectItself) {
   if (child == 0) {
     set().ResetInChild();
     if (QueueSet::Collecting() || set().used() != 0) _exit(1);
-    if (set().Open(kSegments) == 0) _exit(2);
+    Reader own;
+    if (!set().Open(kSegments, &own)) _exit(2);
     if (!set().Report(RecordClass::kApiEvent, true, &api)) _exit(3);
     _exit(0);
   }
@@ -338,7 +437,7 @@ TEST_F(QueueTest, AForkedChildStartsEmptyAndMayCollectItself) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  set().Close();
+  Close();
   uint64_t consumed = 0;
   ConsumeAll([&](const Entry&) { ++consumed; });
   EXPECT_EQ(consumed, 1u);

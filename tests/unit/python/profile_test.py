@@ -4,6 +4,7 @@
 usage: profile_test.py HEADER MODELS [unittest arguments]
 """
 
+import ctypes
 import json
 import os
 import re
@@ -257,6 +258,40 @@ class Subscription(Session):
         self.assertEqual(acl.prof.get_op_name(*items, 0, 4097), ("", 100000))
         self.assertEqual(acl.prof.get_op_type_v2(*items, len(names)), (None, 100000))
         self.assertEqual(acl.prof.get_op_num(items[0], len(data) - 1)[1], 100000)
+
+    def test_a_configuration_destroyed_during_the_subscription_leaves_it_its_pipe(self):
+        # Found by review: the place of the descriptor went with the configuration, and the next one got it.
+        ends = [os.pipe(), os.pipe()]
+        contents = [bytearray(), bytearray()]
+        made = []
+        with open("/proc/self/maps", encoding="utf-8") as f:
+            library = next(line.split()[-1] for line in f if "/libaclprof.so" in line)
+
+        @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32)
+        def component(_, command, __):
+            kind = ctypes.c_uint32.from_address(command + 280).value
+            if kind == 1 and not made:  # START, the library has read the configuration
+                self.assertEqual(acl.prof.destroy_subscribe_config(config), 0)
+                made.append(acl.prof.create_subscribe_config(1, acl.prof.ACL_AICORE_NONE, ends[1][1]))
+            return 0
+
+        self.__class__.kept = component  # there is no function to take it back
+        config = acl.prof.create_subscribe_config(1, acl.prof.ACL_AICORE_NONE, ends[0][1])
+        self.assertEqual(ctypes.CDLL(library).MsprofRegisterCallback(33, component), 0)
+        readers = [threading.Thread(target=lambda i=i: [contents[i].extend(b) for b in
+                                                         iter(lambda: os.read(ends[i][0], 65536), b"")]) for i in (0, 1)]
+        for reader in readers:
+            reader.start()
+        self.assertEqual(acl.prof.model_subscribe(self.model, config), 0)
+        self.assertEqual(1, len(made))
+        self.execute(1)
+        self.assertEqual(acl.prof.model_unsubscribe(self.model), 0)
+        readers[0].join(60)
+        self.assertFalse(readers[0].is_alive())
+        os.close(ends[1][1])
+        readers[1].join(60)
+        self.assertEqual([80 * len(self.operators), 0], [len(content) for content in contents])
+        self.assertEqual(acl.prof.destroy_subscribe_config(made[0]), 0)
 
     def test_wrong_arguments(self):
         self.assertEqual(acl.prof.model_un_subscribe(self.model), 100011)

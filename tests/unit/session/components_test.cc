@@ -89,6 +89,22 @@ TEST_F(ComponentsTest, AStartTellsBitsDevicesPathAndSettings) {
   EXPECT_FALSE(Components::InCallback());
 }
 
+TEST_F(ComponentsTest, AnotherStartIsToldWithoutAStopAndALateComponentIsToldTheNewestAlone) {
+  components_.Register(3, Callback<3>);
+  EXPECT_TRUE(components_.Init().empty());
+  EXPECT_TRUE(components_.Start(command_).empty());
+  EXPECT_TRUE(components_.Start({0x887, {0, 1, 2}, "/out/PROF_2", "{}"}).empty());
+  components_.Register(45, Callback<45>);
+  EXPECT_TRUE(components_.Stop().empty());
+  std::vector<std::pair<uint32_t, uint32_t>> told;
+  for (const Told& one : g_told) told.emplace_back(one.module, one.type);
+  EXPECT_EQ(told, (std::vector<std::pair<uint32_t, uint32_t>>{
+                      {3, 0}, {3, 1}, {3, 1}, {45, 0}, {45, 1}, {45, 2}, {3, 2}}));
+  EXPECT_EQ(g_told[2].bits, 0x887u);
+  EXPECT_EQ(g_told[4].bits, 0x887u);
+  EXPECT_TRUE(components_.Finalize().empty());
+}
+
 TEST_F(ComponentsTest, ALateComponentIsToldWhatItMissed) {
   EXPECT_TRUE(components_.Init().empty());
   components_.Register(3, Callback<3>);

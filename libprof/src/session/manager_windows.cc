@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The windows that run: which devices belong to which, what components are told of all of them, and how each ends or turns
+// over to its next directory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "session/log.h"
+#include "session/manager_control.h"
+
+namespace npuprof {
+
+std::vector<Window*> Manager::WindowsWith(const std::vector<uint32_t>& devices) const {
+  std::vector<Window*> found;
+  for (const auto& window : windows_) {
+    const Session& session = *window->session;
+    const bool meets = devices.empty() || session.devices().empty() ||
+                       std::ranges::any_of(devices, [&](uint32_t id) { return session.Lists(id); });
+    if (meets) found.push_back(window.get());
+  }
+  return found;
+}
+
+Window* Manager::WindowOf(uint32_t device) const {
+  for (const auto& window : windows_) {
+    if (window->session->Lists(device)) return window.get();
+  }
+  return nullptr;
+}
+
+Window* Manager::FindWindow(unsigned number) const {
+  for (const auto& window : windows_) {
+    if (window->number == number) return window.get();
+  }
+  return nullptr;
+}
+
+Result Manager::Join(const Wanted& wanted, bool* joined) {
+  const std::vector<Window*> met = WindowsWith(wanted.devices);
+  *joined = !met.empty();
+  const auto alike = [&](const Window* window) { return window->session->data_types() == wanted.data_types; };
+  // The host alone is in every window.
+  if (wanted.devices.empty() && std::ranges::any_of(met, alike)) return Result::Ok();
+  for (const Window* window : met) {
+    if (!alike(window)) {
+      return Result::Fail(
+          code::kInvalidConfig,
+          fmt::format("a session with data types {:#x} runs already; data types {:#x} need aclprofStop first",
+                      window->session->data_types(), wanted.data_types));
+    }
+  }
+  if (met.size() == 1) return met.front()->session->AddDevices(wanted.devices, open_devices_);
+  for (uint32_t id : met.empty() ? std::vector<uint32_t>() : wanted.devices) {
+    if (WindowOf(id)) continue;
+    return Result::Fail(
+        code::kAlreadyRun,
+        fmt::format("devices of this configuration are in {} windows that run, and device {} is in none of "
+                    "them; aclprofStop them, or start device {} alone",
+                    met.size(), id, id));
+  }
+  return Result::Ok();
+}
+
+Components::Command Manager::CommandFor(const Session& newest, const Session* without) const {
+  Components::Command command{newest.data_types(), newest.devices(), newest.path(), newest.SampleText()};
+  for (const auto& window : windows_) {
+    const Session* session = window->session.get();
+    if (!session || session == &newest || session == without) continue;
+    command.data_types |= session->data_types();
+    command.devices.insert(command.devices.end(), session->devices().begin(), session->devices().end());
+  }
+  return command;
+}
+
+std::vector<std::string> Manager::TellOfEnd(const Session& ending) {
+  // Components know one start. While others run it shrinks to what those ask for.
+  for (auto window = windows_.rbegin(); window != windows_.rend(); ++window) {
+    const Session* session = (*window)->session.get();
+    if (session && session != &ending) return components_.Start(CommandFor(*session, &ending));
+  }
+  return components_.Stop();
+}
+
+Result Manager::OpenWindow(std::unique_ptr<Session> fresh, const Session::Request& request) {
+  if (Result result = fresh->Open(request); !result.ok()) return result;
+  auto window = std::make_unique<Window>();
+  window->number = ++window_numbers_;
+  window->session = std::move(fresh);
+  window->settings = *request.settings;
+  Window& opened = *window;
+  windows_.push_back(std::move(window));
+  if (request.tap) return Result::Ok();  // nobody is to keep or set anything for it
+  // They were set for this window; what is set from now on is for the next.
+  window_settings_ = opened.settings;
+  if (request.settings == &settings_) settings_.Clear();
+  next_output_.reset();
+  StartKeeper(opened, request.output);
+  return Result::Ok();
+}
+
+Result Manager::StopWindow(Window* window, bool at_exit) {
+  const auto found =
+      std::ranges::find_if(windows_, [window](const auto& one) { return one.get() == window; });
+  window->keeper.Stop();
+  window->session->StopDevices();
+  // While the process exits, components may be half gone; they learn nothing then.
+  if (!at_exit) TellComponents([&] { return TellOfEnd(*window->session); });
+  Result result = window->session->Stop();
+  windows_.erase(found);
+  return result;
+}
+
+Result Manager::StopWindows(bool at_exit) {
+  Result worst = Result::Ok();
+  while (!windows_.empty()) {
+    if (Result result = StopWindow(windows_.front().get(), at_exit); !result.ok()) worst = std::move(result);
+  }
+  return worst;
+}
+
+void Manager::StartKeeper(Window& window, const std::string& output) {
+  const Keeping& keeping = window.session->keeping();
+  if (!keeping.rotates() && !keeping.removes()) return;
+  const unsigned number = window.number;
+  Keeper::Duties duties;
+  duties.keeping = keeping;
+  duties.output = output;
+  duties.own = [this, number] {
+    std::lock_guard<ControlLock> lock(control_);
+    const Window* own = FindWindow(number);
+    return own ? own->session->name() : std::string();
+  };
+  duties.used_bytes = [this, number]() -> uint64_t {
+    // Whoever holds it may take long, and the next look comes soon.
+    const std::unique_lock<ControlLock> lock(control_, std::try_to_lock);
+    const Window* own = lock ? FindWindow(number) : nullptr;
+    return own ? own->session->used_bytes() : 0;
+  };
+  duties.rotate = [this, number] { Rotate(number); };
+  duties.told = [](const std::string& removed) {
+    LogDetail(removed + " was removed, as NPUPROF_KEEP_* asks");
+  };
+  if (const std::string why = window.keeper.Start(std::move(duties)); !why.empty()) {
+    const std::string text =
+        "NPUPROF_ROTATE_* and NPUPROF_KEEP_* have no effect, because no thread could be started: " + why;
+    LogError(text);
+    window.session->Say(text);
+  }
+}
+
+void Manager::Rotate(unsigned number) {
+  std::lock_guard<ControlLock> lock(control_);
+  Window* window = exiting_ ? nullptr : FindWindow(number);
+  if (!window) return;
+  window->session->StopDevices(Session::Then::kNextDirectory);
+  TellComponents([&] { return TellOfEnd(*window->session); });
+  if (const Result result = window->session->Stop(Session::Then::kNextDirectory); !result.ok())
+    LogError(result.text);
+  const Before before{window->session->name(), window->session->closing_ns()};
+  const std::string& path = window->session->path();
+  const Session::Request request =
+      RequestFor(window->session->wanted(), path.substr(0, path.size() - before.name.size() - 1),
+                 window->settings, &before);
+  window->session.reset();  // devices have one owner at a time
+  std::unique_ptr<Session> fresh;
+  Result result = Session::Prepare(request, &fresh);
+  if (result.ok()) result = fresh->Open(request);
+  if (result.ok()) {
+    window->session = std::move(fresh);
+    return;
+  }
+  --starts_;
+  LogError("profiling ends, because the next directory could not be begun: " + result.text);
+  window->keeper.Stop();
+  std::erase_if(windows_, [window](const auto& one) { return one.get() == window; });
+}
+
+}  // namespace npuprof

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows of one program that run at the same time, each of devices of its own.
+#include <tuple>
+
+#include "device_fixture.h"
+#include "npuprof/acl_prof_loaded.h"
+
+namespace npuprof {
+namespace {
+
+class Windows : public DeviceSession {
+ protected:
+  void SetUp() override {
+    setenv("NPUSIM_DEVICES", "3", 1);
+    DeviceSession::SetUp();
+    ASSERT_EQ(MsprofNotifySetDevice(0, 1, true), 0);
+  }
+  /// Reports @p count calls of the host.
+  static void ReportCalls(unsigned count) {
+    const MsprofApi call = Call(1);
+    for (unsigned i = 0; i < count; ++i) ASSERT_EQ(MsprofReportApi(1, &call), 0);
+  }
+  static std::string Settings(const nlohmann::json& manifest) { return manifest["settings"].dump(); }
+};
+
+TEST_F(Windows, DisjointDevicesHaveADirectoryEachWithTheirOwnSettingsAndRecords) {
+  aclprofConfig* first = Config({0}, kTypes);
+  aclprofConfig* second = Config({1}, ACL_PROF_TASK_TIME_L0 | ACL_PROF_MSPROFTX);
+  ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "mem"), 0);
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  Run(0, 3);
+  Run(1, 5);
+  ReportCalls(10);
+  ASSERT_EQ(Set(ACL_PROF_SYS_HARDWARE_MEM_FREQ, "100"), 0);
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  ASSERT_EQ(ProfDirectories().size(), 2u);
+  Run(0, 30);
+  Run(1, 50);
+  ReportCalls(100);
+  void* stamp = aclprofCreateStamp();
+  EXPECT_EQ(aclprofMark(stamp), 0);
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  Run(0, 7);
+  Run(1, 9);
+  ReportCalls(1000);
+  EXPECT_EQ(aclprofMark(stamp), 0);
+  ASSERT_EQ(aclprofStop(second), 0) << Message();
+  ReportCalls(10000);
+
+  const auto a = Manifest(ProfDirectories().at(0)), b = Manifest(ProfDirectories().at(1));
+  for (const auto& [manifest, device, tasks, calls, marks] :
+       {std::tuple(a, 0, 33, 110u, 0u), std::tuple(b, 1, 59, 1100u, 2u)}) {
+    EXPECT_EQ(manifest["complete"], true) << manifest["messages"];
+    ASSERT_EQ(manifest["devices"].size(), 1u);
+    EXPECT_EQ(manifest["devices"][0]["id"], device);
+    EXPECT_EQ(manifest["devices"][0]["tasks"]["started"], tasks);
+    EXPECT_EQ(Kept(manifest, "api_event"), calls);
+    EXPECT_EQ(Kept(manifest, "msproftx"), marks) << "only one of the two asked for marks";
+    EXPECT_EQ(Lost(manifest, "api_event"), 0u);
+  }
+  EXPECT_EQ(Settings(a), R"({"ACL_PROF_HOST_SYS":"mem"})");
+  EXPECT_EQ(Settings(b), R"({"ACL_PROF_SYS_HARDWARE_MEM_FREQ":"100"})");
+  EXPECT_FALSE(std::filesystem::exists(ProfDirectories().at(0) / "device_1"));
+  EXPECT_FALSE(std::filesystem::exists(ProfDirectories().at(1) / "device_0"));
+  aclprofDestroyStamp(stamp);
+  EXPECT_EQ(aclprofDestroyConfig(first), 0);
+  EXPECT_EQ(aclprofDestroyConfig(second), 0);
+}
+
+TEST_F(Windows, OverlappingDevicesJoinOrAreRefused) {
+  aclprofConfig* first = Config({0}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* second = Config({1}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* both = Config({0, 1}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* other = Config({0, 1}, kTypes);
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  EXPECT_EQ(aclprofStart(first), 0) << "the same again is nothing";
+  EXPECT_EQ(aclprofStart(other), 100010) << "other data types on a device that is profiled";
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  EXPECT_EQ(aclprofStart(both), 0) << "all of its devices are profiled so already";
+  EXPECT_EQ(aclprofStart(other), 100010);
+  EXPECT_EQ(aclprofWarmup(first), 148047);
+  EXPECT_EQ(ProfDirectories().size(), 2u);
+  // A device that has a window may be started anew once that has ended.
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  EXPECT_EQ(aclprofStop(other), 100010) << "the data types of the one that runs are compared";
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  Run(0, 4);
+  ASSERT_EQ(aclprofStop(both), 0) << Message();
+  ASSERT_EQ(ProfDirectories().size(), 3u);
+  EXPECT_EQ(Manifest(ProfDirectories().at(2))["devices"][0]["tasks"]["started"], 4);
+  for (aclprofConfig* config : {first, second, both, other}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Windows, ADeviceMoreForTwoWindowsIsRefused) {
+  aclprofConfig* first = Config({0}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* second = Config({1}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* third = Config({2}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* all = Config({0, 1, 2}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_NE(all, nullptr) << Message();
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  EXPECT_EQ(aclprofStart(all), 100042);
+  EXPECT_NE(Message().find("device 2 is in none"), std::string::npos) << Message();
+  EXPECT_EQ(aclprofStop(third), 100010) << "no window has a device of it";
+  EXPECT_NE(Message().find("2 windows run"), std::string::npos) << Message();
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  EXPECT_EQ(Manifest(ProfDirectories().at(0))["complete"], true);
+  EXPECT_EQ(Manifest(ProfDirectories().at(1))["complete"], false) << "goes on";
+  ASSERT_EQ(aclprofStop(third), 0) << "one window is meant whatever devices are named";
+  for (aclprofConfig* config : {first, second, third, all}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Windows, TheHostAloneIsInEveryWindow) {
+  aclprofConfig* host = Config({}, ACL_PROF_MSPROFTX);
+  aclprofConfig* device = Config({0}, ACL_PROF_MSPROFTX);
+  aclprofConfig* other = Config({1}, ACL_PROF_TASK_TIME_L0);
+  ASSERT_EQ(aclprofStart(host), 0) << Message();
+  EXPECT_EQ(aclprofStart(other), 100010);
+  EXPECT_EQ(aclprofStart(device), 0) << Message();
+  EXPECT_EQ(ProfDirectories().size(), 1u) << "the device joined";
+  EXPECT_EQ(aclprofStart(other), 0) << Message();
+  EXPECT_EQ(ProfDirectories().size(), 2u);
+  EXPECT_EQ(aclprofStart(host), 0) << "its marks are recorded already";
+  EXPECT_EQ(aclprofStop(host), 100010) << "the host of the other window too, which has other data types";
+  EXPECT_EQ(aclprofStop(nullptr), 0) << Message();
+  for (aclprofConfig* config : {host, device, other}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Windows, FinalizeAndStopWithoutAConfigurationEndAll) {
+  aclprofConfig* first = Config({0}, kTypes);
+  aclprofConfig* second = Config({1}, ACL_PROF_TASK_TIME_L0);
+  for (const bool finalize : {false, true}) {
+    ASSERT_EQ(aclprofStart(first), 0) << Message();
+    ASSERT_EQ(aclprofStart(second), 0) << Message();
+    Run(0, 2);
+    Run(1, 3);
+    if (finalize) {
+      ASSERT_EQ(aclprofFinalize(), 0) << Message();
+    } else {
+      ASSERT_EQ(aclprofStop(nullptr), 0) << Message();
+    }
+    const auto found = ProfDirectories();
+    ASSERT_EQ(found.size(), finalize ? 4u : 2u);
+    for (size_t i = found.size() - 2; i < found.size(); ++i) {
+      EXPECT_EQ(Manifest(found[i])["complete"], true) << Manifest(found[i])["messages"];
+      EXPECT_EQ(Manifest(found[i])["devices"][0]["tasks"]["started"], i % 2 ? 3 : 2);
+    }
+  }
+  EXPECT_EQ(aclprofDestroyConfig(first), 0);
+  EXPECT_EQ(aclprofDestroyConfig(second), 0);
+}
+
+std::vector<std::pair<uint32_t, std::pair<uint64_t, std::vector<uint32_t>>>> g_told;
+int32_t Component(uint32_t, void* data, uint32_t) {
+  const auto* command = static_cast<const MsprofCommandHandle*>(data);
+  g_told.push_back({command->type,
+                    {command->profSwitch & (ACL_PROF_ACL_API | ACL_PROF_MSPROFTX),
+                     {command->devIdList, command->devIdList + command->devNums}}});
+  return 0;
+}
+
+// A component that were stopped for a moment would report nothing in it, which the window that goes on would miss.
+TEST_F(Windows, ComponentsAreToldWhatAllWindowsWantAndStopWithTheLast) {
+  using Devices = std::vector<uint32_t>;
+  ASSERT_EQ(MsprofRegisterCallback(MSPROF_MODULE_HCCL, Component), 0);
+  aclprofConfig* first = Config({0}, ACL_PROF_ACL_API);
+  aclprofConfig* second = Config({1}, ACL_PROF_MSPROFTX);
+  g_told.clear();
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  ASSERT_EQ(aclprofStop(second), 0) << Message();
+  ASSERT_EQ(g_told.size(), 4u);
+  EXPECT_EQ(g_told[0].first, 1u);
+  EXPECT_EQ(g_told[0].second, std::pair(uint64_t{ACL_PROF_ACL_API}, Devices{0}));
+  EXPECT_EQ(g_told[1].first, 1u);
+  EXPECT_EQ(g_told[1].second, std::pair(uint64_t{ACL_PROF_ACL_API | ACL_PROF_MSPROFTX}, Devices{1, 0}));
+  EXPECT_EQ(g_told[2].first, 1u);
+  EXPECT_EQ(g_told[2].second, std::pair(uint64_t{ACL_PROF_MSPROFTX}, Devices{1}));
+  EXPECT_EQ(g_told[3].first, 2u);
+  EXPECT_EQ(aclprofDestroyConfig(first), 0);
+  EXPECT_EQ(aclprofDestroyConfig(second), 0);
+}
+
+TEST_F(Windows, ARangeOfOneWindowGoesOnWhenAnotherBeginsAndEnds) {
+  aclprofConfig* first = Config({0}, ACL_PROF_MSPROFTX);
+  aclprofConfig* second = Config({1}, ACL_PROF_MSPROFTX);
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  void* stamp = aclprofCreateStamp();
+  uint32_t range = 0;
+  ASSERT_EQ(aclprofRangeStart(stamp, &range), 0);
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  ASSERT_EQ(aclprofStop(second), 0) << Message();
+  EXPECT_EQ(aclprofRangeStop(range), 0) << Message();
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  EXPECT_EQ(Kept(Manifest(ProfDirectories().at(0)), "msproftx"), 1u);
+  aclprofDestroyStamp(stamp);
+  EXPECT_EQ(aclprofDestroyConfig(first), 0);
+  EXPECT_EQ(aclprofDestroyConfig(second), 0);
+}
+
+TEST_F(Windows, TheStatusTellsOfAllAndADeviceThatClosesLeavesTheOthers) {
+  aclprofConfig* first = Config({0}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* second = Config({1}, ACL_PROF_TASK_TIME_L0 | ACL_PROF_MSPROFTX);
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  npuprofStatus status{};
+  status.size = sizeof(status);
+  ASSERT_EQ(npuprofGetStatus(&status), 0);
+  EXPECT_EQ(status.running, 1);
+  EXPECT_EQ(status.deviceCount, 2u);
+  EXPECT_EQ(status.dataTypes & ACL_PROF_MSPROFTX, ACL_PROF_MSPROFTX);
+  EXPECT_EQ(status.directory, ProfDirectories().back().string());
+  ASSERT_EQ(MsprofNotifySetDevice(0, 0, false), 0);
+  Run(1, 6);
+  ASSERT_EQ(MsprofNotifySetDevice(0, 0, true), 0);
+  Run(0, 2);
+  ASSERT_EQ(aclprofStop(nullptr), 0) << Message();
+  EXPECT_EQ(Manifest(ProfDirectories().at(1))["devices"][0]["tasks"]["started"], 6);
+  uint64_t started = 0;
+  const auto manifest = Manifest(ProfDirectories().at(0));
+  for (const auto& device : manifest["devices"]) {
+    EXPECT_EQ(device["id"], 0);
+    started += device["tasks"]["started"].get<uint64_t>();
+  }
+  EXPECT_EQ(started, 2u);
+  EXPECT_EQ(aclprofDestroyConfig(first), 0);
+  EXPECT_EQ(aclprofDestroyConfig(second), 0);
+}
+
+}  // namespace
+}  // namespace npuprof
