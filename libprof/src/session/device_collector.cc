@@ -105,26 +105,7 @@ Status DeviceCollector::Begin() {
   for (const auto& [ring, rendering] : renderings_) source_->Route(ring, *rendering.file, rendering.renderer);
   if (Status status = WriteMetadata(); !status.ok()) return status;
 
-  if (RecordTap* tap = context_.tap) {
-    source_->OnRecords(
-        [this, tap, hz = session_->query().clock_hz, known = size_t{0}, records = DeviceRecords{}](
-            uint32_t channel, const std::byte* data, size_t count, size_t size) mutable {
-          if (const auto& clocks = source_->clocks(); known != clocks.size()) {
-            known = clocks.size();
-            const double host_hz = host::MeasureHz();
-            records.device_at = clocks.back().device;
-            records.host_at = host::CyclesAt(clocks.back().host_ns, host::ReadPair(), host_hz);
-            records.host_ticks = host_hz / static_cast<double>(hz);
-          }
-          records.device = id_;
-          records.clock_hz = hz;
-          records.channel = channel;
-          records.data = data;
-          records.count = count;
-          records.size = size;
-          tap->Device(records);
-        });
-  }
+  if (RecordTap* tap = context_.tap) ShowTo(tap);
   context_.collection.Add(source_);
   AddModuleMemory();
   added_ = true;
@@ -132,6 +113,31 @@ Status DeviceCollector::Begin() {
   if (Status status = session_->Start(&control); !status.ok()) return status;
   description_.tasks.straddling_start = control.straddling;
   return Status::Ok();
+}
+
+void DeviceCollector::ShowTo(RecordTap* tap) {
+  using Clock = std::chrono::steady_clock;
+
+  source_->OnRecords([this, tap, hz = session_->query().clock_hz, bracket = begin_, due = Clock::time_point{},
+                      records = DeviceRecords{}](uint32_t channel, const std::byte* data, size_t count,
+                                                 size_t size) mutable {
+    if (const auto now = Clock::now(); now >= due) {
+      // The first reading is that of the begin. Where a later one fails, the one before goes on.
+      if (due != Clock::time_point{}) static_cast<void>(session_->Clock(&bracket));
+      due = now + std::chrono::seconds(1);
+      const double host_hz = host::MeasureHz();
+      records.device_at = bracket.device;
+      records.host_at = host::CyclesAt(bracket.host_ns, host::ReadPair(), host_hz);
+      records.host_ticks = host_hz / static_cast<double>(hz);
+    }
+    records.device = id_;
+    records.clock_hz = hz;
+    records.channel = channel;
+    records.data = data;
+    records.count = count;
+    records.size = size;
+    tap->Device(records);
+  });
 }
 
 Status DeviceCollector::AskForRing(npuprof_add_ring request, std::optional<unsigned>* ring) {

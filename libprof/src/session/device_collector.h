@@ -87,6 +87,8 @@ class DeviceCollector {
   Status AddUnitRings();
   Status AddMemoryUse();
   void AddModuleMemory();
+  /// Has @p tap see the records, with the host's time of the device's clock.
+  void ShowTo(RecordTap* tap);
   /// False, and a message, if the device lacks the channel; true with the index of the ring otherwise.
   Status AskForRing(npuprof_add_ring request, std::optional<unsigned>* ring);
   trace::RecordFile* File(const char* kind, size_t record, bool stamp, trace::Converter convert = nullptr,

@@ -80,6 +80,13 @@ Manager& Manager::Process() {
   return manager;
 }
 
+namespace {
+// When the library is loaded: a fork while another thread makes it would leave it half made in the child, for ever.
+__attribute__((constructor)) void MakeAtLoad() {
+  Manager::Process();
+}
+}  // namespace
+
 Manager::Mode Manager::mode() const {
   std::lock_guard<ControlLock> lock(control_);
   return mode_;
