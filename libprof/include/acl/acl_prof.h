@@ -161,7 +161,8 @@ ACL_FUNC_VISIBILITY aclError aclprofSetConfig(aclprofConfigType configType, cons
  * @return 0, also if its devices are profiled so already (nothing changes then); 100000 nothing
  *         to collect, or a counter group the chip lacks; 100003 directory cannot be made or written; 100010
  *         one of its devices is profiled with other data types; 100042 somebody else profiles, or devices of several
- *         sessions are listed and one of none; 148047; 200007 unknown bit; 500005 no device could be started. Without aclprofInit() the path is that of ACL_PROF_PATH, else "./"
+ *         sessions are listed and one of none; 148047; 200007 unknown bit; 500005 no device could be started.
+ *         Without aclprofInit() the path is that of ACL_PROF_PATH, else "./"
  */
 ACL_FUNC_VISIBILITY aclError aclprofStart(const aclprofConfig *profilerConfig);
 

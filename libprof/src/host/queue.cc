@@ -162,8 +162,8 @@ void QueueSet::Discard(Queue& queue) {
 void QueueSet::Reclaim(size_t index) {
   Queue& queue = queues_[index];
   const auto needs = [&](const Reader* reader) {
-    const Segment* at = reader->cursors_[index].segment;
-    return at == nullptr || at == queue.head;
+    const Reader::Cursor& at = reader->cursors_[index];
+    return !at.over && (at.segment == nullptr || at.segment == queue.head);
   };
   while (queue.head && std::none_of(readers_.begin(), readers_.end(), needs)) {
     Segment* next = queue.head->next.load(std::memory_order_acquire);
@@ -208,7 +208,8 @@ bool QueueSet::Open(size_t segments, Reader* reader) {
     const size_t used = this->used();
     for (size_t i = 0; i < used; ++i) Discard(queues_[i]);
   }
-  if (AnyOpen()) {
+  const auto counts = [](const Reader* other) { return other->state_ != Reader::State::kClosed; };
+  if (std::any_of(readers_.begin(), readers_.end(), counts)) {
     CollectLosses();
   } else {
     losses_.Clear();
@@ -219,7 +220,7 @@ bool QueueSet::Open(size_t segments, Reader* reader) {
   reader->lost_.clear();
   reader->places_.clear();
   reader->begin_ = last_epoch_;
-  reader->span_ = UINT32_MAX / 2;
+  reader->span_ = Reader::kForEver;
   readers_.push_back(reader);
   reader->state_ = Reader::State::kOpen;
   epoch_.store(last_epoch_, std::memory_order_release);

@@ -118,6 +118,7 @@ bool QueueSet::Consume(size_t index, Reader& reader, size_t* budget, Take&& take
   if (reader.state_ == Reader::State::kOut) return true;
   Queue& queue = queues_[index];
   Reader::Cursor& cursor = reader.cursors_[index];
+  if (cursor.over) return true;
   if (!cursor.segment) {
     if (!queue.head) queue.head = queue.first.load(std::memory_order_acquire);
     if (!queue.head) return true;
@@ -130,6 +131,12 @@ bool QueueSet::Consume(size_t index, Reader& reader, size_t* budget, Take&& take
     while (cursor.read < published) {
       const auto* entry = reinterpret_cast<const Entry*>(segment->data() + cursor.read);
       if (*budget == 0) return true;
+      // Others may report for as long as they like: the end of this collection does not wait for theirs.
+      if (reader.IsLater(entry->epoch)) {
+        cursor.over = true;
+        Reclaim(index);
+        return true;
+      }
       // Reports from before and after lie in the same segments, and one that began before may have landed later.
       if (reader.Owns(entry->epoch) && !take(*entry)) return false;
       cursor.read += static_cast<uint32_t>(sizeof(Entry)) + entry->size;

@@ -45,10 +45,14 @@ class Reader {
     Segment* segment = nullptr;  ///< nullptr: nothing was read yet
     uint32_t read = 0;
     uint64_t last_thread = UINT64_MAX;
+    bool over = false;  ///< met what came after the end; the rest is none of this collection's
   };
   enum class State { kOut, kOpen, kClosing, kClosed };
 
   bool Owns(uint32_t epoch) const { return epoch - begin_ < span_; }
+  /// True for what was reported after the end; in a queue nothing from before follows it.
+  bool IsLater(uint32_t epoch) const { return !Owns(epoch) && epoch - begin_ < kForEver; }
+  static constexpr uint32_t kForEver = UINT32_MAX / 2;
 
   State state_ = State::kOut;
   uint32_t begin_ = 0;  ///< the first epoch that is this collection's

@@ -224,9 +224,9 @@ TEST_F(HostSourceTest, ManyThreadsLoseNothingAndEachKeepsItsOrder) {
 }
 
 TEST_F(HostSourceTest, ABusyThreadDoesNotKeepTheNextOneWaiting) {
-  const uint32_t epoch = QueueSet::Process().Open(64);
-  ASSERT_NE(epoch, 0u);
-  HostSource source(*collection_, directory_.string(), epoch, [](drain::Severity, const std::string&) {});
+  source_ = std::make_shared<HostSource>(*collection_, directory_.string(),
+                                         [](drain::Severity, const std::string&) {});
+  ASSERT_TRUE(source_->Open(64));
   // More than one visit takes, each time that there is one.
   const auto work = [] {
     const auto record = Make<MsprofAdditionalInfo>(MSPROF_REPORT_NODE_LEVEL, 1, 1);
@@ -235,7 +235,7 @@ TEST_F(HostSourceTest, ABusyThreadDoesNotKeepTheNextOneWaiting) {
   };
   const auto visit = [&] {
     bool more = false;
-    ASSERT_TRUE(collection_->Run([&] { more = source.Poll({}).more; }, std::chrono::seconds(20)).ok());
+    ASSERT_TRUE(collection_->Run([&] { more = source_->Poll({}).more; }, std::chrono::seconds(20)).ok());
     ASSERT_TRUE(more) << "the visit was not full, the test shows nothing";
   };
   work();
@@ -248,7 +248,7 @@ TEST_F(HostSourceTest, ABusyThreadDoesNotKeepTheNextOneWaiting) {
   work();
   visit();
   trace::Manifest::Host host;
-  source.Describe(&host);
+  source_->Describe(&host);
   EXPECT_EQ(host.threads, 2u) << "of the second thread nothing was taken in two visits";
   Finish();
 }

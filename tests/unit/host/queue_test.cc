@@ -319,6 +319,44 @@ TEST_F(QueueTest, SegmentsGoWhenTheSlowestReaderIsThroughOrLeaves) {
   Close();
 }
 
+// Found by review: a window that ended went on through what others reported since, for as long as they did.
+TEST_F(QueueTest, WhatOthersReportAfterItsEndHoldsUpNoReaderAndIsNotKeptForIt) {
+  Reader second;
+  Numbers of_ended, of_second;
+  Open();
+  ASSERT_TRUE(set().Open(kSegments, &second));
+  const size_t free = set().pool().free();
+  uint64_t reported = 0;
+  OnThread([&] {
+    const auto report = [&] {
+      const MsprofApi api = Call(reported++);
+      ASSERT_TRUE(set().Report(RecordClass::kApiEvent, true, &api));
+    };
+    while (reported < 10) report();
+    Close();
+    while (set().pool().free() + 2 > free) report();
+  });
+  constexpr size_t kBudget = Segment::kBytes / 2;
+  {
+    std::lock_guard<std::mutex> lock(set().consumer());
+    size_t budget = kBudget;
+    for (size_t i = 0; i < set().used(); ++i) {
+      EXPECT_TRUE(set().Consume(i, reader_, &budget, [&](const Entry& entry) {
+        of_ended(entry);
+        return true;
+      }));
+    }
+    EXPECT_EQ(budget, kBudget - 10 * (sizeof(Entry) + sizeof(MsprofApi)));
+  }
+  EXPECT_EQ(of_ended.found, Range(0, 10));
+  ConsumeAll(second, of_second);
+  EXPECT_EQ(of_second.found, Range(0, reported));
+  EXPECT_GE(set().pool().free() + 1, free);
+  ConsumeAll(of_ended);
+  EXPECT_EQ(of_ended.found, Range(0, 10)) << "it is through";
+  set().Leave(&second);
+}
+
 TEST_F(QueueTest, LossesAreCountedForThoseThatWereOpen) {
   Open();
   Reader second;
