@@ -80,12 +80,12 @@ int32_t aclprofSetCategoryName(uint32_t category, const char* categoryName) {
 
 int32_t aclprofSetStampCategory(void* stamp, uint32_t category) {
   if (stamps::Resting()) return stamps::kFailed;
-  return Guarded([&] { return stamps::SetCategory(stamp, category); });
+  return Guarded([=] { return stamps::SetCategory(stamp, category); });
 }
 
 int32_t aclprofSetStampPayload(void* stamp, const int32_t type, void* value) {
   if (stamps::Resting()) return stamps::kFailed;
-  return Guarded([&] { return stamps::SetPayload(stamp, type, value); });
+  return Guarded([=] { return stamps::SetPayload(stamp, type, value); });
 }
 
 void aclprofMsproftxSwitch(bool isOpen) {

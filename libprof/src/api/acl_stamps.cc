@@ -3,17 +3,8 @@
 #include "api/message.h"
 #include "session/stamps.h"
 
+using npuprof::api::Guarded;
 namespace stamps = npuprof::stamps;
-
-namespace {
-// The rest of a call that is no hot path: a program that marks while nobody profiles is told once why that fails.
-template <typename Body>
-int Guarded(Body&& body) {
-  const int code = npuprof::api::Guarded(body);
-  if (code != 0) stamps::NoteRefusal();
-  return code;
-}
-}  // namespace
 
 extern "C" {
 
@@ -43,22 +34,22 @@ void aclprofDestroyStamp(void* stamp) {
 
 aclError aclprofSetStampTraceMessage(void* stamp, const char* msg, uint32_t msgLen) {
   if (stamps::Resting()) return stamps::kFailed;
-  return Guarded([&] { return stamps::SetMessage(stamp, msg, msgLen); });
+  return Guarded([=] { return stamps::SetMessage(stamp, msg, msgLen); });
 }
 
 aclError aclprofMark(void* stamp) {
   if (stamps::Resting()) return stamps::kFailed;
-  return Guarded([&] { return stamps::Mark(stamp); });
+  return Guarded([=] { return stamps::Mark(stamp); });
 }
 
 aclError aclprofMarkEx(const char* msg, size_t msgLen, aclrtStream stream) {
   if (stamps::Resting()) return stamps::kFailed;
-  return Guarded([&] { return stamps::MarkEx(msg, msgLen, stream); });
+  return Guarded([=] { return stamps::MarkEx(msg, msgLen, stream); });
 }
 
 aclError aclprofPush(void* stamp) {
   if (stamps::Resting() && stamp) return stamps::kFailed;
-  return Guarded([&] { return stamps::Push(stamp); });
+  return Guarded([=] { return stamps::Push(stamp); });
 }
 
 aclError aclprofPop(void) {
@@ -68,12 +59,12 @@ aclError aclprofPop(void) {
 
 aclError aclprofRangeStart(void* stamp, uint32_t* rangeId) {
   if (stamps::Resting() && stamp && rangeId) return stamps::kFailed;
-  return Guarded([&] { return stamps::RangeStart(stamp, rangeId); });
+  return Guarded([=] { return stamps::RangeStart(stamp, rangeId); });
 }
 
 aclError aclprofRangeStop(uint32_t rangeId) {
   if (stamps::Resting()) return stamps::kFailed;
-  return Guarded([&] { return stamps::RangeStop(rangeId); });
+  return Guarded([=] { return stamps::RangeStop(rangeId); });
 }
 
 }  // extern "C"

@@ -15,9 +15,11 @@ int Answer(int code, const char* sentence, const char* family = "EK0001") noexce
 /// What an exception comes to: memory that ran out, a thread that could not be started, or what it says.
 Result FromException(std::exception_ptr exception);
 
-/// Runs @p body, which returns a Result; what is thrown must not become an exception in a C program.
+/// Runs @p body, which returns a Result; what is thrown must not become an exception in a C program. A function of its
+/// own, so that entries which often have nothing to do need no room on the stack to find that out; those hand over their
+/// arguments by value.
 template <typename Body>
-int Guarded(Body&& body) noexcept {
+[[gnu::noinline]] int Guarded(Body&& body) noexcept {
   try {
     return Answer(body());
   } catch (...) {

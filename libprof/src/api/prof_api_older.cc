@@ -46,10 +46,10 @@ int32_t MsprofRegisterProfileCallback(int32_t callbackType, void* callback, uint
 }
 
 int32_t MsprofReportData(uint32_t moduleId, uint32_t type, void* data, uint32_t len) {
+  if (type == MSPROF_REPORTER_REPORT && !QueueSet::Collecting()) return MSPROF_ERROR_NONE;
   const auto invalid = [](const char* sentence) { return Answer(MSPROF_ERROR_CONFIG_INVALID, sentence); };
   switch (type) {
     case MSPROF_REPORTER_REPORT:
-      if (!QueueSet::Collecting()) return MSPROF_ERROR_NONE;
       npuprof::unkept::Count(moduleId);
       return MSPROF_ERROR;
     case MSPROF_REPORTER_INIT:

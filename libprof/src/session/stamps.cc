@@ -58,9 +58,10 @@ Result NotLiving(const void* stamp) {
 }
 
 Result CheckAllowed() {
-  return g_rest.load(std::memory_order_relaxed) == Rest::kNone
-             ? Result::Ok()
-             : Fail("no session with ACL_PROF_MSPROFTX was started");
+  if (g_rest.load(std::memory_order_relaxed) == Rest::kNone) return Result::Ok();
+  Rest untold = Rest::kUntold;
+  g_rest.compare_exchange_strong(untold, Rest::kTold);
+  return Fail("no session with ACL_PROF_MSPROFTX was started");
 }
 
 void Report(marks::EventType type, const Stamp& stamp, uint64_t start, uint64_t end) {
@@ -102,11 +103,6 @@ std::atomic<Rest> g_rest{Rest::kUntold};
 
 void Allow(bool allowed) {
   g_rest = allowed ? Rest::kNone : Rest::kUntold;
-}
-
-void NoteRefusal() {
-  Rest untold = Rest::kUntold;
-  g_rest.compare_exchange_strong(untold, Rest::kTold);
 }
 
 void Record(bool recording) {
@@ -255,6 +251,7 @@ Result MarkEx(const char* message, size_t length, void* stream) {
   if (length == 0 || length > kMostMarkEx || strnlen(message, length + 1) != length)
     return Fail(fmt::format("a message of length {}; allowed are 1 to {}, as many as it has bytes", length,
                             kMostMarkEx));
+  if (Result result = CheckAllowed(); !result.ok()) return result;
   if (!marks::Recording()) return Fail("no session with ACL_PROF_MSPROFTX runs");
   marks::Record record;
   record.event = marks::kMarkerEx;

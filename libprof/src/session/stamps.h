@@ -27,8 +27,6 @@ extern std::atomic<Rest> g_rest;
 inline bool Resting() {
   return g_rest.load(std::memory_order_relaxed) == Rest::kTold;
 }
-/// After a call that was refused with its sentence.
-void NoteRefusal();
 /// A session with marks begins or ends; what is marked while none runs is in no profile.
 void Record(bool recording);
 /// What programs of the first generation turn off and on within a session.

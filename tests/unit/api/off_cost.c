@@ -43,6 +43,8 @@ LOOP(Event, MsprofReportEvent(1, (const struct MsprofEvent*)&api))
 LOOP(Compact, MsprofReportCompactInfo(1, &compact, sizeof compact))
 LOOP(Additional, MsprofReportAdditionalInfo(1, &additional, sizeof additional))
 LOOP(Batch, MsprofReportBatchAdditionalInfo(1, &additional, sizeof additional))
+LOOP(Data, MsprofReportData(1, MSPROF_REPORTER_REPORT, &additional, sizeof additional))
+LOOP(OpSwitch, MsprofCheckOpSwitch(0, "operator", 8))
 LOOP(CreateStamp, aclprofCreateStamp() != NULL)
 LOOP(DestroyStamp, DONE(aclprofDestroyStamp(NULL)))
 LOOP(Message, aclprofSetStampTraceMessage(&old_stamp, "text", 4) != -1)
@@ -73,6 +75,8 @@ static const struct {
                {"MsprofReportCompactInfo", Compact},
                {"MsprofReportAdditionalInfo", Additional},
                {"MsprofReportBatchAdditionalInfo", Batch},
+               {"MsprofReportData", Data},
+               {"MsprofCheckOpSwitch", OpSwitch},
                {"MsprofGetBatchReportMaxSize", BatchSize},
                {"aclprofCreateStamp", CreateStamp},
                {"aclprofDestroyStamp", DestroyStamp},
@@ -105,7 +109,7 @@ int main(void) {
   int64_t best[ENTRIES];
   memset(best, 0x7f, sizeof best);
   // The first refusal has a sentence, and the first mark looks who listens.
-  int refused = aclprofMark(NULL) != -1;
+  int refused = aclprofMark(&old_stamp) != -1;
   mstxMarkA("text", NULL);
   for (int round = 0; round < ROUNDS; round++) {
     for (int i = 0; i < ENTRIES; i++) {

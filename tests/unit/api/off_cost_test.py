@@ -14,8 +14,9 @@ MOST = 1.3
 TRIES = 5
 
 # Exported entries that are called often and measured, as names or their beginnings; what has no other use than these.
-HOT = ("MsprofReport", "MsprofGetBatchReportMaxSize", "aclprofMark", "aclprofPush", "aclprofPop", "aclprofRange", "mstxMarkA",
-       "mstxRange", "mstxDomainMarkA", "mstxDomainRange", "aclprofCreateStamp", "aclprofDestroyStamp", "aclprofSetStamp")
+HOT = ("MsprofReport", "MsprofCheckOpSwitch", "MsprofGetBatchReportMaxSize", "aclprofMark", "aclprofPush", "aclprofPop",
+       "aclprofRange", "mstxMarkA", "mstxRange", "mstxDomainMarkA", "mstxDomainRange", "aclprofCreateStamp",
+       "aclprofDestroyStamp", "aclprofSetStamp")
 EXCEPTIONS = {
     "aclprofSetStampTagName": "of the first generation, judges its arguments alone",
     "aclprofSetStampCallStack": "of the first generation, judges its arguments alone",

@@ -3,7 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
+
 #include "fixture.h"
+#include "npuprof/acl_prof_loaded.h"
 
 namespace npuprof {
 namespace {
@@ -85,6 +88,31 @@ TEST_F(Refusals, OneWarningTellsThatSettingsCannotBeJoined) {
             std::string::npos)
       << said;
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+// Found by review: some of the functions had it each time, and another mistake took the place of this one.
+TEST_F(Refusals, TheFirstStampWithoutASessionHasASentenceAndTheOthersHaveNone) {
+  int stamp = 0;
+  using Call = std::function<int()>;
+  for (const Call& call :
+       {Call([&] { return aclprofMark(&stamp); }), Call([&] { return aclprofPush(&stamp); }),
+        Call([&] { return aclprofSetStampCategory(&stamp, 1); }),
+        Call([&] { return aclprofSetStampPayload(&stamp, 0, &stamp); }),
+        Call([&] { return aclprofMarkEx("text", 4, &stamp); }),
+        Call([&] { return aclprofCreateStamp() ? 0 : -1; })}) {
+    ASSERT_EQ(Init("/tmp"), 0);
+    ASSERT_EQ(aclprofFinalize(), 0);
+    EXPECT_EQ(aclprofMark(nullptr), -1);
+    EXPECT_NE(Message().find("is NULL"), std::string::npos) << Message();
+    EXPECT_EQ(call(), -1);
+    EXPECT_NE(Message().find("no session with ACL_PROF_MSPROFTX was started"), std::string::npos)
+        << Message();
+    EXPECT_EQ(aclprofInit(nullptr, 3), 100000);
+    const std::string later = Message();
+    EXPECT_EQ(call(), -1);
+    EXPECT_EQ(aclprofMark(nullptr), -1);
+    EXPECT_EQ(Message(), later);
+  }
 }
 
 TEST_F(Refusals, StopAndFinalizeWithoutInitAreNothing) {
