@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows of one program that run at the same time, each of devices of its own.
+#include <chrono>
+#include <thread>
 #include <tuple>
 
 #include "device_fixture.h"
@@ -197,6 +199,53 @@ TEST_F(Windows, ARangeOfOneWindowGoesOnWhenAnotherBeginsAndEnds) {
   aclprofDestroyStamp(stamp);
   EXPECT_EQ(aclprofDestroyConfig(first), 0);
   EXPECT_EQ(aclprofDestroyConfig(second), 0);
+}
+
+TEST_F(Windows, OneWindowGoesOnInItsNextDirectoryAndTheOtherInItsOwn) {
+  ASSERT_EQ(MsprofRegisterCallback(MSPROF_MODULE_HCCL, Component), 0);
+  aclprofConfig* first = Config({0}, ACL_PROF_ACL_API);
+  aclprofConfig* second = Config({1}, ACL_PROF_TASK_TIME_L0);
+  g_told.clear();
+  setenv("NPUPROF_ROTATE_MB", "1", 1);
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  unsetenv("NPUPROF_ROTATE_MB");
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  Run(1, 3);
+  uint64_t reported = 0;
+  for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+       ProfDirectories().size() < 3 && std::chrono::steady_clock::now() < end;
+       std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
+    ReportCalls(500);
+    reported += 500;
+  }
+  Run(1, 4);
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  ReportCalls(500);
+  reported += 500;
+  ASSERT_EQ(aclprofStop(second), 0) << Message();
+  uint64_t turned_over = 0, parts = 0;
+  for (const auto& directory : ProfDirectories()) {
+    const auto manifest = Manifest(directory);
+    EXPECT_EQ(manifest["complete"], true) << manifest["messages"];
+    ASSERT_EQ(manifest["devices"].size(), 1u);
+    EXPECT_EQ(Lost(manifest, "api_event"), 0u);
+    if (manifest["devices"][0]["id"] == 1) {
+      EXPECT_EQ(manifest["devices"][0]["tasks"]["started"], 7);
+      EXPECT_EQ(Kept(manifest, "api_event"), reported);
+      EXPECT_FALSE(manifest.contains("continues"));
+    } else {
+      EXPECT_EQ(manifest.contains("continues"), parts > 0);
+      turned_over += Kept(manifest, "api_event");
+      ++parts;
+    }
+  }
+  EXPECT_GE(parts, 2u);
+  EXPECT_GT(turned_over, 0u);
+  EXPECT_LE(turned_over, reported - 500);
+  // The other window goes on while one turns over, and so do components.
+  for (size_t i = 0; i + 1 < g_told.size(); ++i) EXPECT_EQ(g_told[i].first, 1u) << i;
+  EXPECT_EQ(g_told.back().first, 2u);
+  for (aclprofConfig* config : {first, second}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
 }
 
 TEST_F(Windows, TheStatusTellsOfAllAndADeviceThatClosesLeavesTheOthers) {
