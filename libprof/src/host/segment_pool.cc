@@ -15,14 +15,15 @@ bool SegmentPool::Reserve(size_t segments) {
   void* map = mmap(nullptr, segments * Segment::kBytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED) return false;
-  base_ = static_cast<std::byte*>(map);
+  auto* base = static_cast<std::byte*>(map);
   total_ = segments;
   // Highest first, so that the lowest is taken first; each header touches one page only.
   for (size_t i = segments; i-- > 0;) {
-    auto* segment = new (At(static_cast<uint32_t>(i))) Segment;
+    auto* segment = new (In(base, i)) Segment;
     segment->index = static_cast<uint32_t>(i);
     Give(segment);
   }
+  base_.store(base, std::memory_order_release);
   return true;
 }
 
@@ -57,8 +58,7 @@ void SegmentPool::Give(Segment* segment) {
 }
 
 void SegmentPool::DropInChild() {
-  if (base_) munmap(base_, total_ * Segment::kBytes);
-  base_ = nullptr;
+  if (std::byte* base = base_.exchange(nullptr)) munmap(base, total_ * Segment::kBytes);
   total_ = 0;
   top_.store(0);
   free_.store(0);

@@ -26,7 +26,8 @@ class SegmentPool {
  public:
   /// Reserves @p segments (1 to 65535). False if the kernel refuses. Once, before the first Take().
   bool Reserve(size_t segments);
-  bool reserved() const { return base_ != nullptr; }
+  /// Any thread may ask; true means that all of Reserve() is visible to it.
+  bool reserved() const { return base_.load(std::memory_order_acquire) != nullptr; }
 
   /// An empty segment, or nullptr if none is free or fewer than @p keep would be left.
   Segment* Take(size_t keep);
@@ -39,11 +40,12 @@ class SegmentPool {
   void DropInChild();
 
  private:
-  Segment* At(uint32_t index) const {
-    return reinterpret_cast<Segment*>(base_ + size_t{index} * Segment::kBytes);
+  static Segment* In(std::byte* base, size_t index) {
+    return reinterpret_cast<Segment*>(base + index * Segment::kBytes);
   }
+  Segment* At(uint32_t index) const { return In(base_.load(std::memory_order_relaxed), index); }
 
-  std::byte* base_ = nullptr;
+  std::atomic<std::byte*> base_{nullptr};
   size_t total_ = 0;
   // Index + 1 of the first free segment in the low half, a tag against reuse in the high half.
   std::atomic<uint64_t> top_{0};
