@@ -184,7 +184,7 @@ MSVP_PROF_API int32_t MsprofUnsetDeviceIdByGeModelIdx(uint32_t geModelIdx, uint3
  */
 MSVP_PROF_API uint64_t MsprofSysCycleTime(void);
 
-/** The PROF_* directory of the running or last session, "" before the first; valid until eight more have begun. */
+/** The PROF_* directory of the session that was started last, "" before the first; valid until eight more have begun. */
 MSVP_PROF_API const char *MsprofGetPath(void);
 
 /* First argument of MsprofInit(). */
