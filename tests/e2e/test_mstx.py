@@ -129,7 +129,7 @@ class Mstx(ClientTest):
                 self.assertEqual(expected, [(m.domain, m.text) for m in self.marks(self.profile_in(directory))])
 
     def test_another_tool_may_listen(self):
-        # Found by review: the tool uses mstx itself while it loads, which waited for itself for ever.
+        # The tool uses mstx itself while it loads, which must not wait for itself.
         tool = os.path.join(CLIENTS, "libmstx_tool.so")
         done = self.run_client("mstx_plain", MSTX_INJECTION_PATH=tool)
         self.assertEqual(["tool: mark hello", "tool: begin range", "tool: end 77", "tool: heap of type 0",

@@ -214,7 +214,7 @@ TEST_F(Lifecycle, AWarmUpThatIsNotStartedLeavesNothing) {
   EXPECT_EQ(ProfDirectories().size(), 1u);
 }
 
-// Found by review: settings were gone with the warm-up that could not be opened.
+// A warm-up that cannot be opened takes no settings with it.
 TEST_F(Lifecycle, AFailedStartAfterAWarmUpKeepsItsSettingsAndTheLaterOnes) {
   ASSERT_EQ(Init((directory_ / "init").string()), 0);
   ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "mem"), 0);

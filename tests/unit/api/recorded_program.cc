@@ -83,7 +83,7 @@ TEST(Recorded, AStartThatFailsLeavesTheRecordingGoOn) {
   EXPECT_EQ(Records(recorded, "api_event"), 1u);
 }
 
-// Found by review: the recording ended at the warm-up, and for good if nothing came of it.
+// Nothing may come of the warm-up, and the recording is not to have ended for that.
 TEST(Recorded, AWarmUpLeavesTheRecordingGoOnUntilTheStart) {
   setenv("NPUPROF_LOG", "0", 1);
   const std::string own = getenv("OWN_DIRECTORY");

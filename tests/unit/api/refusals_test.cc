@@ -90,7 +90,7 @@ TEST_F(Refusals, OneWarningTellsThatSettingsCannotBeJoined) {
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
-// Found by review: some of the functions had it each time, and another mistake took the place of this one.
+// Whichever function is first, and no other mistake takes the place of this one.
 TEST_F(Refusals, TheFirstStampWithoutASessionHasASentenceAndTheOthersHaveNone) {
   int stamp = 0;
   using Call = std::function<int()>;

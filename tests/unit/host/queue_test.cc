@@ -319,7 +319,7 @@ TEST_F(QueueTest, SegmentsGoWhenTheSlowestReaderIsThroughOrLeaves) {
   Close();
 }
 
-// Found by review: a window that ended went on through what others reported since, for as long as they did.
+// A window that ended would otherwise go on through it for as long as others report.
 TEST_F(QueueTest, WhatOthersReportAfterItsEndHoldsUpNoReaderAndIsNotKeptForIt) {
   Reader second;
   Numbers of_ended, of_second;

@@ -260,7 +260,7 @@ class Subscription(Session):
         self.assertEqual(acl.prof.get_op_num(items[0], len(data) - 1)[1], 100000)
 
     def test_a_configuration_destroyed_during_the_subscription_leaves_it_its_pipe(self):
-        # Found by review: the place of the descriptor went with the configuration, and the next one got it.
+        # The place of the descriptor must not go with the configuration, where the next one gets it.
         ends = [os.pipe(), os.pipe()]
         contents = [bytearray(), bytearray()]
         made = []

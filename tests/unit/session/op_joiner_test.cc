@@ -54,7 +54,7 @@ TEST_F(OpJoinerTest, ALaunchOutsideOfEveryModelIsNoOperator) {
   EXPECT_EQ(Take(), (Found{{6, 2015}}));
 }
 
-// Found by review: the run stayed, and every later operator of that number had the time of the one before it.
+// If the run stayed, every later operator of that number would have the time of the one before it.
 TEST_F(OpJoinerTest, ARunWhoseLaunchWasLostIsNotGivenToTheNextTaskOfItsNumber) {
   const Launched lost{.task = 7, .at = kLong};
   records_.Run(lost, kLong + 15, kLong + 100);

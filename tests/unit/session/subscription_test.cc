@@ -65,7 +65,7 @@ size_t ItemsIn(int fd, size_t wanted) {
   return bytes / sizeof(op_item::Item);
 }
 
-// Found by review: the writer looked at the oldest item alone, so that one reader who did not read held up all.
+// A writer that looks at the oldest item alone lets one reader who does not read hold up all.
 TEST(Subscription, APipeThatIsFullHoldsUpNoOther) {
   int full[2], other[2];
   ASSERT_EQ(pipe2(full, O_NONBLOCK), 0);
