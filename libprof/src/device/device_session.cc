@@ -57,7 +57,7 @@ Status DeviceSession::Open(std::unique_ptr<DeviceFile> file, uint32_t id,
 Status DeviceSession::Request(unsigned long request, void* argument, const char* what) {
   const int result = file_->Ioctl(request, argument);
   if (result == 0) return Status::Ok();
-  return Refused(file_->backend(), file_->description(), what, request, argument, -result);
+  return Refused(file_->backend(), file_->description(), what, request, argument, -result, &query_);
 }
 
 Status DeviceSession::AddRing(npuprof_add_ring request, unsigned* ring) {

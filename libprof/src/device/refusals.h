@@ -22,8 +22,9 @@ ErrorKind KindOfErrno(int error);
 /// @param request  NPUPROF_IOC_*, or 0 for mmap()
 /// @param argument  the request's structure after the call: some answers are in it; may be null
 /// @param error  errno, positive
+/// @param has  what the device has, for rings that it does not offer; null if that is not known
 Status Refused(Backend backend, const std::string& device, const std::string& what, unsigned long request,
-               const void* argument, int error);
+               const void* argument, int error, const npuprof_query* has = nullptr);
 
 /// What there is to know about why /dev/npuprof<N> does not open.
 struct OpenFacts {

@@ -13,8 +13,19 @@ namespace {
 
 constexpr const char* kNode = "/dev/npuprof1";
 
-Status OfKernel(unsigned long request, int error, const void* argument = nullptr) {
-  return Refused(Backend::kKernel, kNode, "start", request, argument, error);
+Status OfKernel(unsigned long request, int error, const void* argument = nullptr,
+                const npuprof_query* has = nullptr) {
+  return Refused(Backend::kKernel, kNode, "start", request, argument, error, has);
+}
+
+// Cause and remedy of a ring that a device with all that there can be does not offer.
+std::string Unsupported(const npuprof_add_ring& ring, uint64_t channels = (1u << NPUPROF_CHANNEL_COUNT) - 2,
+                        uint32_t flags = NPUPROF_DEVICE_OVERWRITE | NPUPROF_DEVICE_WRITTEN) {
+  npuprof_query has{};
+  has.channels = channels;
+  has.device_flags = flags;
+  const std::string text = OfKernel(NPUPROF_IOC_ADD_RING, EOPNOTSUPP, &ring, &has).text;
+  return text.substr(text.find(": ") + 2);
 }
 
 TEST(Refusals, EachDocumentedErrnoHasASentenceOfItsOwn) {
@@ -29,6 +40,71 @@ TEST(Refusals, EachDocumentedErrnoHasASentenceOfItsOwn) {
     EXPECT_EQ(status.text.find('\n'), std::string::npos);
     EXPECT_TRUE(sentences.insert(status.text).second) << status.text;
   }
+}
+
+// What a person can do about it follows the cause, whichever request fails and whoever drives the device.
+TEST(Refusals, EachDocumentedErrnoOfEachRequestNamesARemedy) {
+  const int errors[] = {EPERM,  EBUSY,  ERANGE, EOPNOTSUPP, ENOSPC, ENOMEM, EINVAL,    E2BIG,
+                        ENOTTY, ENODEV, EAGAIN, EBADF,      EIO,    EACCES, EOWNERDEAD};
+  const unsigned long requests[] = {NPUPROF_IOC_QUERY, NPUPROF_IOC_ADD_RING, NPUPROF_IOC_START,
+                                    NPUPROF_IOC_STOP,  NPUPROF_IOC_FREEZE,   NPUPROF_IOC_FLUSH,
+                                    NPUPROF_IOC_STATS, NPUPROF_IOC_CLOCK,    0};
+  for (const Backend backend : {Backend::kKernel, Backend::kSim}) {
+    for (const unsigned long request : requests) {
+      for (const int error : errors) {
+        npuprof_add_ring ring{};
+        const std::string text =
+            Refused(backend, kNode, "go", request, request == NPUPROF_IOC_ADD_RING ? &ring : nullptr, error)
+                .text;
+        const size_t cause = text.find(": "), remedy = text.find("; ");
+        ASSERT_NE(remedy, std::string::npos) << error << ' ' << text;
+        EXPECT_GT(remedy, cause + 12) << text;
+        EXPECT_GT(text.size(), remedy + 8) << text;
+      }
+    }
+  }
+}
+
+TEST(Refusals, WhatTheDeviceLacksIsNamed) {
+  npuprof_add_ring ring{};
+  ring.channel = NPUPROF_CHANNEL_NIC;
+  EXPECT_EQ(Unsupported(ring, 1u << NPUPROF_CHANNEL_TASK_LOG),
+            "the device has no channel 8 (nic); npuprof info --device shows what it has");
+  ring.channel = 99;
+  EXPECT_EQ(Unsupported(ring).find("the device has no channel 99 (unknown); "), 0u);
+  ring.channel = NPUPROF_CHANNEL_TASK_PMU;
+  ring.cube_event_count = 2;
+  ring.cube_events[0] = 0x416;
+  ring.cube_events[1] = 0x9999;
+  EXPECT_EQ(
+      Unsupported(ring).find("the device does not count all of the events 0x416, 0x9999 of matrix cores; "),
+      0u)
+      << Unsupported(ring);
+  ring.vector_event_count = 1;
+  ring.vector_events[0] = 0x8;
+  EXPECT_NE(Unsupported(ring).find("0x9999 of matrix cores and 0x8 of vector cores; "), std::string::npos)
+      << Unsupported(ring);
+  ring.flags = NPUPROF_RING_DEVICE_PATH;
+  EXPECT_NE(Unsupported(ring).find("order"), std::string::npos) << Unsupported(ring);
+  EXPECT_NE(Unsupported(ring, ~uint64_t{0}, 0).find("writes no records by itself; "), std::string::npos);
+  ring.flags |= NPUPROF_RING_OVERWRITE;
+  EXPECT_EQ(Unsupported(ring).find("what the device writes by itself cannot overwrite"), 0u)
+      << Unsupported(ring);
+  ring.flags = NPUPROF_RING_OVERWRITE;
+  EXPECT_EQ(Unsupported(ring, ~uint64_t{0}, 0).find("the device's rings cannot overwrite"), 0u);
+  npuprof_add_ring block{};
+  block.channel = NPUPROF_CHANNEL_BLOCK_PMU;
+  block.core = 200;
+  EXPECT_EQ(Unsupported(block).find("no record of channel block_pmu can tell of core 200; "), 0u);
+}
+
+TEST(Refusals, AValueThatIsNotAllowedIsNamedWithWhatIs) {
+  npuprof_add_ring ring{};
+  ring.slots = 1000;
+  ring.period_ns = 77;
+  const std::string text = OfKernel(NPUPROF_IOC_ADD_RING, EINVAL, &ring).text;
+  for (const char* part : {"1000 slots", "period 77 ns", "a power of two from 16 to 4194304"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << ": " << text;
 }
 
 TEST(Refusals, UnknownErrnoIsNamedByTheSystem) {
