@@ -52,11 +52,11 @@ CONFIGS = {
         "boots": FULL + [["observe", "udev"], ["demo", "record"]],
     },
     "npu": {
-        "about": "the NPU itself, one of them in a hot-plug slot, without the module",
+        "about": "the NPU itself, one of them in a hot-plug slot, without the module and with it",
         "kernel": "debian", "accel": MULTI, "limit": 900, "devices": 1,
         # The slot tells the kernel itself, as real ones do; otherwise ACPI would, and of agreed removals only.
         "qemu": [*QUICK_ACPI, "-device", "pcie-root-port,id=slot1,chassis=1,slot=1", "-device", "refnpu,index=1,id=npu1,bus=slot1"],
-        "boots": [["port", "device"]],
+        "boots": [["port", "device"], ["unplug"]],
     },
     "cpus": {
         "about": "perf, with CPUs that come and go, the first one too",

@@ -50,6 +50,7 @@ SUITES = {
     "hotplug": Suite("LAB_FILTER=while_cpus_do python3 -B {here}/suites/perf.py {module} {tree}", 60,
                      "the module comes and goes while CPUs do"),
     "aer": Suite("python3 -B {here}/suites/aer.py {module}", 240, "errors on the bus in mid-run"),
+    "unplug": Suite("python3 -B {here}/suites/unplug.py {module}", 240, "a card leaves its hot-plug slot in mid-run"),
     "demo": Suite("python3 -B {here}/suites/demo.py {module} {build} {tree}", 400,
                   "the demonstration, from launch to export"),
     "record": Suite("python3 -B {here}/suites/record.py {module} {build} {tree}", 300,

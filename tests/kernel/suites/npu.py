@@ -187,10 +187,16 @@ class Session:
         self.tail = head
         return [dict(zip("kind ring cause epoch position count first last".split(), record)) for record in records]
 
-    def readable(self):
+    def _polled(self, mask):
         poll = select.poll()
-        poll.register(self.fd, select.POLLIN)
-        return bool(poll.poll(0))
+        poll.register(self.fd, mask)
+        return dict(poll.poll(0)).get(self.fd, 0)
+
+    def readable(self):
+        return bool(self._polled(select.POLLIN))
+
+    def hung_up(self):
+        return bool(self._polled(0) & select.POLLHUP)
 
 
 def refused(call, *arguments):
