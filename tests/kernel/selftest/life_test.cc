@@ -127,8 +127,9 @@ TEST_P(Death, ByKillLetsAnotherOpenAtOnce) {
     close(ready[0]);
   }
   std::sort(times.begin(), times.end());
-  // Something that has to be waited for would show in every round; a machine that has other things to do, in some.
-  const double usual = times[times.size() / 4];
+  // Something that has to be waited for would show in every round; a machine that has other things to do, in some, and one
+  // whose kernel does most of the work itself, in many.
+  const double usual = times[times.size() / (Patience() == 1 ? 2 : 4)];
   std::printf("free again after %.1f ms (%.1f to %.1f), %d refusals\n", usual, times.front(), times.back(),
               refusals);
   EXPECT_LT(usual, 100 * Patience());
