@@ -192,8 +192,7 @@ def run_config(name, args, work):
     os.makedirs(directory, exist_ok=True)
     report.write(directory, name, tests, facts)
     print("\n".join(report.lines(tests)))
-    print(f"== {report.summary(name, tests, facts['seconds'])} (kernel {facts['kernel']}, {config['about']})\n",
-          flush=True)
+    print(f"== {report.summary(name, tests, facts)}\n", flush=True)
     return tests
 
 

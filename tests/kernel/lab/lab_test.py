@@ -279,10 +279,12 @@ class Report(unittest.TestCase):
                  results.Test("debian", "boot", "ends", FAILED, 0, "\n".join(f"line {n}" for n in range(100)))]
         with tempfile.TemporaryDirectory() as work, contextlib.redirect_stdout(io.StringIO()) as out:
             os.makedirs(os.path.join(work, "debian"))
-            report.write(os.path.join(work, "debian"), "debian", tests, {"seconds": 3, "kernel": "6.1"})
+            report.write(os.path.join(work, "debian"), "debian", tests, {"seconds": 3, "kernel": "6.1", "about": "a machine"})
+            with open(os.path.join(work, "debian", "report.txt"), encoding="utf-8") as f:
+                self.assertIn("in 3 s (kernel 6.1, a machine)", f.read().splitlines()[-1])
             report.show(work, 0)
         lines = out.getvalue().splitlines()
-        self.assertEqual(lines[0], "lab debian: 1 passed, 1 failed, 1 skipped in 3 s (kernel 6.1)")
+        self.assertEqual(lines[0], "lab debian: 1 passed, 1 failed, 1 skipped in 3 s (kernel 6.1, a machine)")
         self.assertEqual(lines[1], "    skipped life/B.b: no pages")
         self.assertEqual((lines[2], lines[-1], len(lines)), ("    FAILED boot/ends", "        line 99", 3 + report.SHOWN))
 

@@ -16,10 +16,10 @@ def counts(tests):
     return {result: sum(t.result == result for t in tests) for result in (PASSED, FAILED, SKIPPED)}
 
 
-def summary(config, tests, seconds):
+def summary(config, tests, facts):
     n = counts(tests)
-    text = f"{config}: {n[PASSED]} passed, {n[FAILED]} failed, {n[SKIPPED]} skipped in {seconds:.0f} s"
-    return text
+    return (f"{config}: {n[PASSED]} passed, {n[FAILED]} failed, {n[SKIPPED]} skipped in {facts['seconds']:.0f} s "
+            f"(kernel {facts['kernel']}, {facts['about']})")
 
 
 def lines(tests):
@@ -35,7 +35,7 @@ def lines(tests):
 def write(directory, config, tests, facts):
     """Writes report.{txt,json,xml}; `facts` (kernel, seconds of each boot ...) go into the JSON."""
     with open(os.path.join(directory, "report.txt"), "w", encoding="utf-8") as f:
-        f.write("\n".join(lines(tests) + [summary(config, tests, facts["seconds"])]) + "\n")
+        f.write("\n".join(lines(tests) + [summary(config, tests, facts)]) + "\n")
     with open(os.path.join(directory, "report.json"), "w", encoding="utf-8") as f:
         json.dump({"config": config, **facts, "tests": [vars(t) for t in tests]}, f, indent=1)
     n = counts(tests)
@@ -59,7 +59,7 @@ def show(work, since):
         with open(path, encoding="utf-8") as f:
             data = json.load(f)
         tests = [Test(**t) for t in data["tests"]]
-        print(f"lab {summary(config, tests, data['seconds'])} (kernel {data['kernel']})")
+        print(f"lab {summary(config, tests, data)}")
         for t in tests:
             if t.result == FAILED:
                 print(f"    FAILED {t.suite}/{t.name}")

@@ -9,6 +9,8 @@ version=$(ls /usr/src | sed -n 's/^linux-headers-\([0-9].*-amd64\)$/\1/p' | grep
 headers=/usr/src/linux-headers-$version
 
 skip() { echo "skipped: $*"; exit 77; }
+# The result goes to the end of the log as well: whoever reads that later sees what was looked at.
+say() { echo "$*" | tee -a "$work/log"; }
 fail() { echo "module.sh: $*" >&2; exit 1; }
 
 [ -n "$version" ] || skip "no kernel headers in /usr/src (package linux-headers-amd64)"
@@ -32,14 +34,14 @@ warnings)
   test -f "$source/kmod/npuprof.ko" || fail "make succeeded without npuprof.ko"
   # BTF for modules needs a vmlinux, which header packages do not have.
   ! grep -E '(warning|error):' "$work/log" || fail "the compiler (W=1) or sparse complains, see above"
-  echo "built $(ls "$source"/kmod/*.c "$source"/kmod/*/*.c | wc -l) sources for $version with W=1 C=2, no complaint"
+  say "built and checked $(grep -c '^  CHECK ' "$work/log") sources for $version with W=1 C=2, no complaint"
   ;;
 without-perf)
   source=$(copy)
   make -C "$source/kmod" KDIR="$headers" W=1 NPUPROF_PERF=n >"$work/log" 2>&1 || { cat "$work/log"; fail "the module does not build"; }
   ! grep -E '(warning|error):' "$work/log" || fail "the compiler (W=1) complains, see above"
   ! nm "$source/kmod/npuprof.ko" | grep -E ' U (perf_pmu_|perf_event_|__cpuhp)' || fail "the module built without perf wants it all the same, see above"
-  echo "built for $version without perf, no complaint"
+  say "built for $version without perf, no complaint"
   ;;
 kernel-doc)
   script=$(ls /usr/lib/linux-kbuild-*/scripts/kernel-doc 2>/dev/null | tail -n 1)
@@ -55,6 +57,7 @@ kernel-doc)
   for struct in $(sed -n 's/^struct \(npuprof_[a-z_]*\) {.*/\1/p' "$tree"/uapi/npuprof.h "$tree"/uapi/npuprof_records.h); do
     grep -q "^ \* struct $struct - " "$tree"/uapi/npuprof.h "$tree"/uapi/npuprof_records.h || fail "struct $struct has no kernel-doc"
   done
+  say "kernel-doc: $(ls "$tree"/uapi/*.h "$tree"/kmod/*.[ch] "$tree"/kmod/core/*.[ch] | wc -l) files, no complaint"
   ;;
 checkpatch)
   script=
@@ -74,7 +77,7 @@ checkpatch)
   ! grep -A 3 -E '^(ERROR|WARNING|CHECK):' "$work/log" || fail "checkpatch complains, see above"
   checked=$(grep -c 'has no obvious style problems' "$work/log") || true
   [ "$checked" -eq "$(wc -l <"$work/files")" ] || fail "checkpatch looked at $checked of $(wc -l <"$work/files") files"
-  echo "checkpatch --strict: $checked files, no complaint"
+  say "checkpatch --strict: $checked files, no complaint"
   ;;
 dkms)
   command -v dkms >/dev/null || skip "dkms is not installed"

@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import re
 import select
 import signal
 import struct
@@ -62,10 +63,12 @@ class Event:
 
 
 class Stat:
-    """`perf stat -a` from entering to leaving; `counts` is a dictionary event: (count or None, percent of time)."""
+    """`perf stat -a` from entering to leaving; `counts` is a dictionary event: (count or None, percent of time). `said` is what
+    it printed, for programs or, `plain`, for people."""
 
-    def __init__(self, *events, device=0):
+    def __init__(self, *events, device=0, plain=False):
         self.names = events
+        self.format = [] if plain else ["-x", ";"]
         self.events = [f"npuprof_{device}/{event}/" for event in events]
 
     def __enter__(self):
@@ -74,7 +77,7 @@ class Stat:
         answer, answers = os.pipe()
         try:
             self.process = subprocess.Popen(
-                ["perf", "stat", "-x", ";", "-a", "-D", "-1", f"--control=fd:{orders},{answers}", "-e", ",".join(self.events)],
+                ["perf", "stat", *self.format, "-a", "-D", "-1", f"--control=fd:{orders},{answers}", "-e", ",".join(self.events)],
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, pass_fds=(orders, answers))
             # Its end, too, is an answer.
             os.close(answers)
@@ -100,8 +103,16 @@ class Stat:
         self.said = self.process.communicate(timeout=60 * PATIENCE)[1]
         self.counts = {}
         for line in self.said.splitlines():
+            count, event, percent = self._fields(line)
+            if event in self.events:
+                value = int(count) if count.isdigit() else None
+                self.counts[self.names[self.events.index(event)]] = (value, float(percent.replace(",", ".") or 0))
+
+    def _fields(self, line):
+        """Count, event and percent of time in a line that has them."""
+        if self.format:
             fields = line.split(";")
-            if len(fields) > 4 and fields[2] in self.events:
-                name = self.names[self.events.index(fields[2])]
-                value = int(fields[0]) if fields[0].isdigit() else None
-                self.counts[name] = (value, float(fields[4].replace(",", ".") or 0))
+            return (fields[0], fields[2], fields[4]) if len(fields) > 4 else ("", "", "")
+        hit = re.match(r" +([\d,]+) +(npuprof_\S+) *(?:\(([\d.]+)%\))?", line)
+        # People are told of it only if it is not all of the time.
+        return (hit.group(1).replace(",", ""), hit.group(2), hit.group(3) or "100") if hit else ("", "", "")
