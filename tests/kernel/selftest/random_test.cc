@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <random>
@@ -24,6 +25,7 @@ namespace {
 using namespace conformance;
 
 constexpr uint64_t kSeed = 20260101;
+constexpr int kSteps = 10'000;
 
 class Chaos {
  public:
@@ -63,10 +65,15 @@ class Chaos {
   }
 
   const std::map<int, uint64_t>& answers() const { return answers_; }
+  /// Those of STOP alone.
+  const std::map<int, uint64_t>& stops() const { return stops_; }
+  /// Rings that were added, by channel.
+  const std::map<uint32_t, uint64_t>& rings() const { return rings_; }
   uint64_t odd() const { return odd_; }
 
  private:
   static constexpr unsigned kSessions = 4;
+  static constexpr uint64_t kLongestTimeout = 600 * kSecond;  // longer ones are refused
 
   unsigned Pick(unsigned below) { return static_cast<unsigned>(random_() % below); }
   int Any() { return fds_[Pick(kSessions)]; }
@@ -81,30 +88,28 @@ class Chaos {
     return choice < 9 ? random_() % 4096 : random_();
   }
 
+  // For any channel there is, and one that there is not.
   npuprof_add_ring AddRing() {
-    npuprof_add_ring add{};
-    switch (Pick(6)) {
-      case 0:
-        add = DeviceRing(1 + Pick(3), 16u << Pick(8), Pick(8));
-        break;
-      case 1:
-        add = PmuRing(16u << Pick(8), Pick(8));
-        break;
-      case 2:
-        add = BlockRing(static_cast<uint16_t>(1 + Pick(2)), static_cast<uint16_t>(Pick(30)), 16u << Pick(8),
-                        Pick(8));
-        break;
-      case 3:
-        add = SampleRing(static_cast<uint16_t>(1 + Pick(2)), static_cast<uint16_t>(Pick(50)),
-                         (1 + Pick(50)) * kMs, 16u << Pick(8), {0x8, 0x416}, Pick(8));
-        break;
-      case 4:
-        add = UnitRing(6 + Pick(5), (1 + Pick(50)) * kMs, 16u << Pick(8), Pick(8));
-        break;
+    const uint32_t channel = 1 + Pick(NPUPROF_CHANNEL_COUNT);
+    const uint32_t slots = 16u << Pick(8);
+    const uint32_t flags = Pick(8);
+    const auto kind = static_cast<uint16_t>(1 + Pick(2));
+    switch (channel) {
+      case NPUPROF_CHANNEL_TASK_LOG:
+      case NPUPROF_CHANNEL_TS_TRACK:
+      case NPUPROF_CHANNEL_AICPU:
+      case NPUPROF_CHANNEL_SOC_PMU:
+        return DeviceRing(channel, slots, flags);
+      case NPUPROF_CHANNEL_TASK_PMU:
+        return PmuRing(slots, flags);
+      case NPUPROF_CHANNEL_BLOCK_PMU:
+        return BlockRing(kind, static_cast<uint16_t>(Pick(30)), slots, flags);
+      case NPUPROF_CHANNEL_CORE_SAMPLE:
+        return SampleRing(kind, static_cast<uint16_t>(Pick(50)), (1 + Pick(50)) * kMs, slots, {0x8, 0x416},
+                          flags);
       default:
-        add = DeviceRing(NPUPROF_CHANNEL_AICPU, 64);
+        return UnitRing(channel, (1 + Pick(50)) * kMs, slots, flags);
     }
-    return add;
   }
 
   void Request() {
@@ -138,18 +143,20 @@ class Chaos {
         size = sizeof(npuprof_control);
         if (request == NPUPROF_IOC_STOP && Pick(2)) {
           any.control.flags = NPUPROF_STOP_WAIT;
-          any.control.timeout_ns = Pick(5) * kMs;  // the test itself must not wait long
+          any.control.timeout_ns = Pick(5) * kMs;
         }
     }
     any.words[0] = size;
-    const bool waits = request == NPUPROF_IOC_STOP;
-    if (Pick(3) == 0 && !waits) {
+    if (Pick(3) == 0) {
       for (unsigned k = Pick(4); k > 0; --k) {
         const unsigned word = Pick(size / 4);
         any.words[word] = static_cast<uint32_t>(Value());
       }
     }
     if (Pick(12) == 0) any.words[0] = static_cast<uint32_t>(Value());
+    // The test itself must not wait long. A timeout that is refused may be what it is.
+    if (_IOC_NR(request) == _IOC_NR(NPUPROF_IOC_STOP) && any.control.timeout_ns <= kLongestTimeout)
+      any.control.timeout_ns %= 5 * kMs;
     // Anywhere in two pages, sometimes so that its end is not there.
     const size_t room = 2 * kPage - sizeof any.bytes;
     unsigned char* at = buffer_ + random_() % room;
@@ -157,7 +164,10 @@ class Chaos {
     const size_t fits = std::min<size_t>(sizeof any.bytes, static_cast<size_t>(buffer_ + 2 * kPage - at));
     std::memcpy(at, any.bytes, fits);
     void* argument = Pick(30) == 0 ? reinterpret_cast<void*>(Value()) : at;
-    ++answers_[Backend::Get().Ioctl(Any(), request, argument)];
+    const int answer = Backend::Get().Ioctl(Any(), request, argument);
+    ++answers_[answer];
+    if (_IOC_NR(request) == _IOC_NR(NPUPROF_IOC_STOP)) ++stops_[answer];
+    if (answer == 0 && request == NPUPROF_IOC_ADD_RING) ++rings_[any.add.channel];
   }
 
   void Map() {
@@ -207,7 +217,8 @@ class Chaos {
   int fds_[kSessions];
   unsigned char* buffer_;
   std::vector<std::pair<void*, size_t>> maps_, tails_;
-  std::map<int, uint64_t> answers_;
+  std::map<int, uint64_t> answers_, stops_;
+  std::map<uint32_t, uint64_t> rings_;
   uint64_t odd_ = 0;
 };
 
@@ -225,13 +236,16 @@ TEST_P(Random, EveryRequestWithAnyArgumentIsAnswered) {
       for (uint32_t device = 0; device < 2; ++device) port.Drain(device);
     }
   });
+  const int steps = Rounds(kSteps);
   const uint64_t seed = kSeed + static_cast<uint64_t>(GetParam());
-  std::map<int, uint64_t> answers;
+  std::map<int, uint64_t> answers, stops;
+  std::map<uint32_t, uint64_t> rings;
   {
     Chaos chaos(seed);
-    const int steps = Rounds(10'000);
     for (int k = 0; k < steps; ++k) chaos.Step();
     answers = chaos.answers();
+    stops = chaos.stops();
+    rings = chaos.rings();
     EXPECT_EQ(chaos.odd(), 0u) << "read() or write() did something";
   }
   stop = true;
@@ -246,6 +260,17 @@ TEST_P(Random, EveryRequestWithAnyArgumentIsAnswered) {
   }
   // Chaos that is refused everything tests little.
   EXPECT_GT(answers[0] * 10, total) << "seed " << seed;
+  if (steps >= kSteps) {
+    EXPECT_GT(stops[0], 0u) << "seed " << seed;
+    EXPECT_GT(rings.size(), 10u) << "seed " << seed << ": rings of so few channels were added";
+  }
+  std::printf("rings by channel:");
+  for (const auto& [channel, count] : rings)
+    std::printf(" %u:%llu", channel, static_cast<unsigned long long>(count));
+  std::printf("; answers of STOP:");
+  for (const auto& [answer, count] : stops)
+    std::printf(" %d:%llu", answer, static_cast<unsigned long long>(count));
+  std::printf("\n");
   // After all that an honest session works.
   const npusim_totals before = port.Totals();
   Profiler profiler;
