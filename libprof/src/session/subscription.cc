@@ -23,7 +23,6 @@ namespace {
 constexpr size_t kAtOnce = 4096 / sizeof(op_item::Item);
 // What comes for one pipe while another is full waits so long at most.
 constexpr int kPollMs = 10;
-constexpr std::chrono::seconds kReaderPatience{5};
 
 struct Registry {
   OwnedMutex mutex;
@@ -83,8 +82,10 @@ Result CopySubscribeConfig(const aclprofSubscribeConfig* config, aclprofSubscrib
   return Result::Ok();
 }
 
-Subscription::Subscription(std::string directory)
-    : directory_(std::move(directory)), joiner_([this](const OpJoiner::Operator& op) { Take(op); }) {
+Subscription::Subscription(std::string directory, std::chrono::milliseconds patience)
+    : directory_(std::move(directory)),
+      patience_(patience),
+      joiner_([this](const OpJoiner::Operator& op) { Take(op); }) {
   // Signals are the program's.
   sigset_t all, before;
   sigfillset(&all);
@@ -123,7 +124,7 @@ uint64_t Subscription::Remove(uint32_t model) {
   if (found == models_.end()) return lost_;
   int* fd = found->second.config.fd;
   models_.erase(found);
-  sent_.wait_for(lock, kReaderPatience, [&] { return !sending_.contains(fd) && !waiting_.contains(fd); });
+  sent_.wait_for(lock, patience_, [&] { return !sending_.contains(fd) && !waiting_.contains(fd); });
   const auto any = [this](auto fits) {
     return std::ranges::any_of(models_, [&](const auto& entry) { return fits(entry.second.config.fd); });
   };
@@ -217,6 +218,8 @@ void Subscription::Send(std::vector<Batch>* batches) {
   const bool any_closed = std::ranges::any_of(pipes, [](const pollfd& pipe) { return pipe.fd < 0; });
   if (poll(pipes.data(), pipes.size(), any_closed ? 0 : kPollMs) < 0) return;
   for (size_t i = 0; i < pipes.size(); ++i) {
+    // Two entries may be one pipe under two numbers, and what went for the first took the room that both saw.
+    if (i > 0 && poll(&pipes[i], 1, 0) < 0) return;
     const bool closed = pipes[i].fd < 0 || (pipes[i].revents & POLLNVAL) != 0;
     if (closed || pipes[i].revents != 0) Send(&(*batches)[i], closed);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -42,11 +43,12 @@ class Subscription {
   static constexpr size_t kMostWaiting = 1 << 20;  ///< items for all pipes
 
   /// Starts the thread; throws std::system_error without one.
-  explicit Subscription(std::string directory);
+  /// @param patience  how long Remove() waits for a reader
+  explicit Subscription(std::string directory, std::chrono::milliseconds patience = std::chrono::seconds(5));
   ~Subscription();
 
   void Add(uint32_t model, uint32_t device, const aclprofSubscribeConfig& config);
-  /// Sends what waits for its pipe, for some seconds, and closes the pipe unless another model uses it.
+  /// Sends what waits for its pipe, as long as there is patience, and closes the pipe unless another model uses it.
   /// @return items that were lost, of all models
   uint64_t Remove(uint32_t model);
 
@@ -76,6 +78,7 @@ class Subscription {
   bool MakeRoom(const int* pipe);
 
   const std::string directory_;
+  const std::chrono::milliseconds patience_;
   OpJoiner joiner_;
   mutable std::mutex mutex_;  // all that follows
   std::condition_variable more_, sent_;

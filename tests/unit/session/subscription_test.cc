@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <future>
 #include <vector>
 
 #include "op_records.h"
@@ -65,6 +67,19 @@ size_t ItemsIn(int fd, size_t wanted) {
   return bytes / sizeof(op_item::Item);
 }
 
+// Of models 1 and 2 each.
+void RunOperators(Subscription& subscription, size_t count) {
+  OpRecords records(subscription.tap());
+  for (uint32_t model : {1, 2}) {
+    for (size_t i = 0; i < count; ++i) {
+      const Launched one{
+          .model = model, .task = static_cast<uint16_t>(i), .name = 9, .at = 1000 * model + 40 * i};
+      records.Launch(one);
+      records.Run(one, one.at + 15, one.at + 20);
+    }
+  }
+}
+
 // A writer that looks at the oldest item alone lets one reader who does not read hold up all.
 TEST(Subscription, APipeThatIsFullHoldsUpNoOther) {
   int full[2], other[2];
@@ -76,21 +91,39 @@ TEST(Subscription, APipeThatIsFullHoldsUpNoOther) {
   Subscription subscription("");
   subscription.Add(1, 0, {true, 0, &full[1]});
   subscription.Add(2, 0, {true, 0, &other[1]});
-  OpRecords records(subscription.tap());
   constexpr size_t kItems = 200;
-  for (uint32_t model : {1, 2}) {
-    for (size_t i = 0; i < kItems; ++i) {
-      const Launched one{
-          .model = model, .task = static_cast<uint16_t>(i), .name = 9, .at = 1000 * model + 40 * i};
-      records.Launch(one);
-      records.Run(one, one.at + 15, one.at + 20);
-    }
-  }
+  RunOperators(subscription, kItems);
   EXPECT_EQ(ItemsIn(other[0], kItems), kItems);
   EXPECT_EQ(subscription.Remove(2), 0u);
   close(full[0]);  // so that nobody is waited for
   EXPECT_EQ(subscription.Remove(1), kItems);
   close(other[0]);
+}
+
+// What was written for one of the numbers took the last room of the pipe, and the writer was stuck with the other.
+TEST(Subscription, TwoNumbersOfOnePipeThatNobodyReadsHoldUpNobody) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::vector<char> filling(static_cast<size_t>(fcntl(ends[1], F_GETPIPE_SZ)));
+  ASSERT_EQ(write(ends[1], filling.data(), filling.size()), static_cast<ssize_t>(filling.size()));
+  int first = ends[1], second = ends[1];
+  Subscription subscription("", std::chrono::milliseconds(50));
+  subscription.Add(1, 0, {true, 0, &first});
+  subscription.Add(2, 0, {true, 0, &second});
+  constexpr size_t kItems = 100;  // more than go at once, of each
+  RunOperators(subscription, kItems);
+  ASSERT_EQ(read(ends[0], filling.data(), 4096), 4096);  // room for one write
+  auto removed = std::async(std::launch::async, [&] { return subscription.Remove(1); });
+  const bool returns = removed.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  EXPECT_TRUE(returns);
+  close(ends[0]);  // lets a writer that is stuck go on
+  const uint64_t lost = removed.get();
+  if (returns) {
+    EXPECT_GE(lost, kItems - 51);
+    EXPECT_LE(lost, kItems);
+  }
+  subscription.Remove(2);
+  EXPECT_EQ(second, -1);
 }
 
 }  // namespace
