@@ -105,23 +105,24 @@ int SetMessage(Address stamp, const py::object& message, uint32_t length) {
   if (static_cast<Py_ssize_t>(length) == PyUnicode_GetLength(message.ptr()))
     length = static_cast<uint32_t>(text.size());
   if (length > text.size()) return -1;  // there is nothing to read there
+  py::gil_scoped_release unlock;
   return aclprofSetStampTraceMessage(At<>(stamp), text.c_str(), length);
 }
 
-// Marks take no longer than giving the interpreter lock away would; what goes to a stream may wait for it.
+// Whatever a mark waits for, a lock that a fork holds or a standard error that nobody reads, no other thread waits for it too.
 void BindStamps(py::module_& m) {
   m.def(
-      "create_stamp", [] { return AddressOf(aclprofCreateStamp()); },
+      "create_stamp", [] { return AddressOf(aclprofCreateStamp()); }, NoLock(),
       "create_stamp() -> stamp, 0 on failure\n\nNeeds a session with ACL_PROF_MSPROFTX.");
   m.def(
-      "destroy_stamp", [](Address stamp) { aclprofDestroyStamp(At<>(stamp)); }, py::arg("stamp"),
+      "destroy_stamp", [](Address stamp) { aclprofDestroyStamp(At<>(stamp)); }, NoLock(), py::arg("stamp"),
       "destroy_stamp(stamp) -> None");
   m.def("set_stamp_trace_message", &SetMessage, py::arg("stamp"), py::arg("msg"), py::arg("msg_len"),
         "set_stamp_trace_message(stamp, msg, msg_len) -> ret\n\n"
         "What the stamp says from now on. msg_len: len(msg), or bytes of its UTF-8 form, at most 127; else "
         "-1.");
   m.def(
-      "mark", [](Address stamp) { return aclprofMark(At<>(stamp)); }, py::arg("stamp"),
+      "mark", [](Address stamp) { return aclprofMark(At<>(stamp)); }, NoLock(), py::arg("stamp"),
       "mark(stamp) -> ret\n\nMarks this moment.");
   m.def(
       "mark_ex",
@@ -134,11 +135,15 @@ void BindStamps(py::module_& m) {
       "mark_ex(msg, stream) -> ret\n\n"
       "Marks this moment, and the one at which the device comes to it on the stream. msg: 1 to 155 bytes.");
   m.def(
-      "push", [](Address stamp) { return aclprofPush(At<>(stamp)); }, py::arg("stamp"),
+      "push", [](Address stamp) { return aclprofPush(At<>(stamp)); }, NoLock(), py::arg("stamp"),
       "push(stamp) -> ret\n\nBegins a range that pop() of this thread ends.");
   // As with finalize(), arguments are taken and ignored.
   m.def(
-      "pop", [](const py::args&) { return aclprofPop(); },
+      "pop",
+      [](const py::args&) {
+        py::gil_scoped_release unlock;
+        return aclprofPop();
+      },
       "pop() -> ret\n\nEnds the range that push() began last.");
   m.def(
       "range_start",
@@ -147,9 +152,10 @@ void BindStamps(py::module_& m) {
         const int ret = aclprofRangeStart(At<>(stamp), &id);
         return std::pair(id, ret);
       },
-      py::arg("stamp"), "range_start(stamp) -> range_id, ret\n\nBegins a range that any thread may end.");
+      NoLock(), py::arg("stamp"),
+      "range_start(stamp) -> range_id, ret\n\nBegins a range that any thread may end.");
   m.def(
-      "range_stop", [](uint32_t id) { return aclprofRangeStop(id); }, py::arg("range_id"),
+      "range_stop", [](uint32_t id) { return aclprofRangeStop(id); }, NoLock(), py::arg("range_id"),
       "range_stop(range_id) -> ret\n\nEnds a range, once.");
 }
 
@@ -166,10 +172,15 @@ void BindAdditions(py::module_& m) {
   m.def(
       "directory",
       []() {
-        const char* path = MsprofGetPath();
+        const char* path = nullptr;
+        {
+          py::gil_scoped_release unlock;
+          path = MsprofGetPath();
+        }
         return FromText(path, std::strlen(path));
       },
-      "directory() -> str\n\nThe PROF_* directory of the running or last session; '' before the first.");
+      "directory() -> str\n\nThe PROF_* directory of the session that began last of those that run, or else "
+      "of the last one; '' before the first.");
 }
 
 }  // namespace

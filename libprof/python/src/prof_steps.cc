@@ -6,10 +6,10 @@ namespace npuprof::python {
 
 void BindSteps(py::module_& m) {
   m.def(
-      "create_step_info", [] { return AddressOf(aclprofCreateStepInfo()); },
+      "create_step_info", [] { return AddressOf(aclprofCreateStepInfo()); }, NoLock(),
       "create_step_info() -> step, 0 on failure\n\nA step of training; steps are numbered from 1.");
   m.def(
-      "destroy_step_info", [](Address step) { aclprofDestroyStepInfo(At<aclprofStepInfo*>(step)); },
+      "destroy_step_info", [](Address step) { aclprofDestroyStepInfo(At<aclprofStepInfo*>(step)); }, NoLock(),
       py::arg("step_info"), "destroy_step_info(step_info) -> None");
   m.def(
       "get_step_timestamp",

@@ -93,15 +93,23 @@ using Copy = aclError (*)(const void*, size_t, uint32_t, char*, size_t);
 py::tuple GetText(Copy copy, Address info, size_t length, uint32_t index, size_t room) {
   if (room == 0 || room > kMostText) return py::make_tuple("", kInvalid);
   std::string text(room, '\0');
-  const int ret = copy(At<>(info), length, index, text.data(), room);
+  int ret;
+  {
+    py::gil_scoped_release unlock;
+    ret = copy(At<>(info), length, index, text.data(), room);
+  }
   if (ret != 0) return py::make_tuple("", ret);
   return py::make_tuple(FromText(text.data(), strnlen(text.data(), room)), ret);
 }
 
 py::tuple GetWholeText(Length measure, Copy copy, Address info, size_t length, uint32_t index) {
   size_t room = 0;
-  if (const int ret = measure(At<>(info), length, index, &room); ret != 0)
-    return py::make_tuple(py::none(), ret);
+  int ret;
+  {
+    py::gil_scoped_release unlock;
+    ret = measure(At<>(info), length, index, &room);
+  }
+  if (ret != 0) return py::make_tuple(py::none(), ret);
   return GetText(copy, info, length, index, room);
 }
 
@@ -109,7 +117,7 @@ template <typename Get>
 void BindNumber(py::module_& m, const char* name, Get get, const char* doc) {
   m.def(
       name, [get](Address info, size_t length, uint32_t index) { return get(At<>(info), length, index); },
-      py::arg("op_info"), py::arg("op_info_len"), py::arg("index"), doc);
+      NoLock(), py::arg("op_info"), py::arg("op_info_len"), py::arg("index"), doc);
 }
 
 void BindTexts(py::module_& m, const std::string& what, Length measure, Copy copy) {
@@ -120,7 +128,7 @@ void BindTexts(py::module_& m, const std::string& what, Length measure, Copy cop
           const int ret = measure(At<>(info), length, index, &size);
           return std::pair(size, ret);
         },
-        py::arg("op_info"), py::arg("op_info_len"), py::arg("index"),
+        NoLock(), py::arg("op_info"), py::arg("op_info_len"), py::arg("index"),
         ("get_op_" + what + "_len" + arguments + ") -> bytes with the terminator, ret").c_str());
   m.def(("get_op_" + what).c_str(),
         [copy](Address info, size_t length, uint32_t index, size_t room) {
@@ -148,7 +156,7 @@ void BindSubscribe(py::module_& m) {
       [](int8_t time_info_switch, int32_t metrics, int fd) {
         return Descriptors::Process().Create(time_info_switch, metrics, fd);
       },
-      py::arg("time_info_switch"), py::arg("aicore_metrics"), py::arg("fd"),
+      NoLock(), py::arg("time_info_switch"), py::arg("aicore_metrics"), py::arg("fd"),
       "create_subscribe_config(time_info_switch, aicore_metrics, fd) -> config, 0 on failure\n\n"
       "fd: the end of a pipe that is written to. 1 as switch: with times of operators.");
   m.def(
@@ -174,7 +182,7 @@ void BindSubscribe(py::module_& m) {
         const int ret = aclprofGetOpDescSize(&size);
         return std::pair(size, ret);
       },
-      "get_op_desc_size() -> bytes of one item, ret");
+      NoLock(), "get_op_desc_size() -> bytes of one item, ret");
   m.def(
       "get_op_num",
       [](Address info, size_t length) {
@@ -182,7 +190,7 @@ void BindSubscribe(py::module_& m) {
         const int ret = aclprofGetOpNum(At<>(info), length, &count);
         return std::pair(count, ret);
       },
-      py::arg("op_info"), py::arg("op_info_len"),
+      NoLock(), py::arg("op_info"), py::arg("op_info_len"),
       "get_op_num(op_info, op_info_len) -> items, ret\n\nop_info: address of what was read from the pipe.");
   BindTexts(m, "type", &aclprofGetOpTypeLen, &aclprofGetOpType);
   BindTexts(m, "name", &aclprofGetOpNameLen, &aclprofGetOpName);

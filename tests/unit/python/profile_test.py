@@ -305,6 +305,23 @@ class Subscription(Session):
                 call()
 
 
+# Those that pyACL publishes.
+FUNCTIONS = """init finalize create_config destroy_config set_config start stop create_stamp destroy_stamp
+    set_stamp_trace_message mark push pop mark_ex range_start range_stop create_step_info destroy_step_info
+    get_step_timestamp create_subscribe_config destroy_subscribe_config model_subscribe model_unsubscribe
+    model_un_subscribe get_op_desc_size get_op_num get_op_type_len get_op_name_len get_op_type get_op_name
+    get_op_type_v2 get_op_name_v2 get_op_start get_op_end get_op_duration get_model_id""".split()
+ADDITIONS = {"last_message", "directory", "Profile", "Error"}
+
+
+class Functions(unittest.TestCase):
+    def test_are_the_published_ones_and_additions_of_other_names(self):
+        self.assertEqual(36, len(set(FUNCTIONS)))
+        ours = {name for name in dir(acl.prof) if callable(getattr(acl.prof, name)) and not name.startswith("_")}
+        self.assertEqual(ADDITIONS, ours - set(FUNCTIONS))
+        self.assertEqual(set(), set(FUNCTIONS) - ours)
+
+
 class Constants(unittest.TestCase):
     def test_are_those_of_the_header(self):
         with open(HEADER, encoding="utf-8") as f:

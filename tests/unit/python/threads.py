@@ -2,12 +2,14 @@
 """Counts how often another Python thread gets its turn while this one is in a call of the library.
 
 The switch interval is so long that a turn can only come from a call that gives the interpreter lock away; "nothing" is
-the proof. Each call waits for a model that takes long on the device (NPUSIM_TIME_SCALE).
+the proof. Calls wait for a model that takes long on the device (NPUSIM_TIME_SCALE), or are made until the other thread had
+a turn, as often as "nothing" is.
 
 usage: threads.py MODEL OUTPUT
 """
 
 import json
+import os
 import sys
 import threading
 import time
@@ -26,10 +28,37 @@ def other():
         time.sleep(0)
 
 
+TRIES = 200
+
+
 def during(call):
     before = turns
     ok(call())
     return turns - before
+
+
+def tried(call, undo):
+    """Turns within some of so many calls, each of which undo() takes back."""
+    for _ in range(TRIES):
+        if had := during(call):
+            return had
+        ok(undo())
+    return 0
+
+
+def subscription(model_id):
+    """Turns within some subscriptions of the model, and within their ends."""
+    begins = ends = 0
+    for _ in range(TRIES):
+        read, write = os.pipe()
+        wish = acl.prof.create_subscribe_config(1, acl.prof.ACL_AICORE_NONE, write)
+        begins += during(lambda: acl.prof.model_subscribe(model_id, wish))
+        ends += during(lambda: acl.prof.model_unsubscribe(model_id))
+        os.close(read)
+        ok(acl.prof.destroy_subscribe_config(wish))
+        if begins and ends:
+            break
+    return {"model_subscribe": begins, "model_unsubscribe": ends}
 
 
 def main(model, output):
@@ -48,15 +77,20 @@ def main(model, output):
     sys.setswitchinterval(1000)
     thread = threading.Thread(target=other)
     thread.start()
-    result = {"nothing": during(lambda: 0), "execute": during(lambda: acl.mdl.execute(model_id, inputs, outputs))}
+    result = {"nothing": tried(lambda: 0, lambda: 0), "execute": during(lambda: acl.mdl.execute(model_id, inputs, outputs))}
     ok(acl.mdl.execute_async(model_id, inputs, outputs, stream))
     result["synchronize_stream"] = during(lambda: acl.rt.synchronize_stream(stream))
     ok(acl.prof.start(config))
     ok(acl.mdl.execute_async(model_id, inputs, outputs, stream))
     result["stop"] = during(lambda: acl.prof.stop(config))
+    ok(acl.prof.finalize())
+    init, finalize = lambda: acl.prof.init(output), acl.prof.finalize
+    result["init"] = tried(init, finalize)
+    result["start"] = tried(lambda: acl.prof.start(config), lambda: acl.prof.stop(config))
+    result["finalize"] = tried(finalize, lambda: init() or acl.prof.start(config))
+    result.update(subscription(model_id))
     done = True
     thread.join()
-    ok(acl.prof.finalize())
     ok(acl.finalize())
     print(json.dumps(result))
 
