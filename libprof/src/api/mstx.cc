@@ -228,7 +228,11 @@ void mstxRangeEnd(mstxRangeId id) {
 }
 
 void mstxGetToolId(uint64_t* id) {
-  Listener().tool_id(id);
+  if (marks::Attention()) {
+    Listener().tool_id(id);
+  } else {
+    OwnGetToolId(id);
+  }
 }
 
 mstxDomainHandle_t mstxDomainCreateA(const char* name) {
@@ -252,19 +256,23 @@ void mstxDomainRangeEnd(mstxDomainHandle_t domain, mstxRangeId id) {
 }
 
 mstxMemHeapHandle_t mstxMemHeapRegister(mstxDomainHandle_t domain, const mstxMemHeapDesc_t* desc) {
-  return Listener().heap_register(domain, desc);
+  return marks::Attention() ? Listener().heap_register(domain, desc) : nullptr;
 }
 
 void mstxMemHeapUnregister(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap) {
-  Listener().heap_unregister(domain, heap);
+  if (marks::Attention()) Listener().heap_unregister(domain, heap);
 }
 
 void mstxMemRegionsRegister(mstxDomainHandle_t domain, const mstxMemRegionsRegisterBatch_t* desc) {
-  Listener().regions_register(domain, desc);
+  if (marks::Attention()) {
+    Listener().regions_register(domain, desc);
+  } else {
+    OwnRegionsRegister(domain, desc);
+  }
 }
 
 void mstxMemRegionsUnregister(mstxDomainHandle_t domain, const mstxMemRegionsUnregisterBatch_t* desc) {
-  Listener().regions_unregister(domain, desc);
+  if (marks::Attention()) Listener().regions_unregister(domain, desc);
 }
 
 int InitInjectionMstx(MstxGetModuleFuncTableFunc getFuncTable) {

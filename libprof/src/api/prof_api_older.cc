@@ -80,7 +80,7 @@ bool MsprofCheckOpSwitch(uint32_t, const char* op, uint32_t len) {
 
 int32_t profSetStepInfo(uint64_t indexId, uint16_t tagId, void* stream) {
   if (!QueueSet::Collecting()) return MSPROF_ERROR_NONE;
-  return npuprof::api::Guarded([&] { return npuprof::marks::MarkDevice(indexId, tagId, stream); }) == 0
+  return npuprof::api::Guarded([=] { return npuprof::marks::MarkDevice(indexId, tagId, stream); }) == 0
              ? MSPROF_ERROR_NONE
              : MSPROF_ERROR;
 }

@@ -26,6 +26,10 @@ static aclprofEventAttributes attributes = {
 // A program holds what aclprofCreateStamp() gave, or what it gave in a session that ended.
 static int old_stamp;
 static uint32_t range;
+static uint64_t tool;
+static mstxMemHeapDesc_t heap;
+static mstxMemRegionsRegisterBatch_t regions;
+static mstxMemRegionsUnregisterBatch_t gone;
 
 // The void ones as if they returned something.
 #define DONE(call) ((call), 0)
@@ -64,6 +68,12 @@ LOOP(MstxEnd, DONE(mstxRangeEnd(1)))
 LOOP(MstxDomainMark, DONE(mstxDomainMarkA(NULL, "text", NULL)))
 LOOP(MstxDomainStart, mstxDomainRangeStartA(NULL, "text", NULL) != 0)
 LOOP(MstxDomainEnd, DONE(mstxDomainRangeEnd(NULL, 1)))
+LOOP(ToolId, DONE(mstxGetToolId(&tool)))
+LOOP(HeapRegister, mstxMemHeapRegister(NULL, &heap) != NULL)
+LOOP(HeapUnregister, DONE(mstxMemHeapUnregister(NULL, NULL)))
+LOOP(RegionsRegister, DONE(mstxMemRegionsRegister(NULL, &regions)))
+LOOP(RegionsUnregister, DONE(mstxMemRegionsUnregister(NULL, &gone)))
+LOOP(StepInfo, profSetStepInfo(1, 60000, NULL))
 LOOP(BatchSize, MsprofGetBatchReportMaxSize(0) == 0)
 
 static const struct {
@@ -96,7 +106,13 @@ static const struct {
                {"mstxRangeEnd", MstxEnd},
                {"mstxDomainMarkA", MstxDomainMark},
                {"mstxDomainRangeStartA", MstxDomainStart},
-               {"mstxDomainRangeEnd", MstxDomainEnd}};
+               {"mstxDomainRangeEnd", MstxDomainEnd},
+               {"mstxGetToolId", ToolId},
+               {"mstxMemHeapRegister", HeapRegister},
+               {"mstxMemHeapUnregister", HeapUnregister},
+               {"mstxMemRegionsRegister", RegionsRegister},
+               {"mstxMemRegionsUnregister", RegionsUnregister},
+               {"profSetStepInfo", StepInfo}};
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
 static int64_t now(void) {
