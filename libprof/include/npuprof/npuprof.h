@@ -35,15 +35,16 @@ __attribute__((visibility("default"))) const char *npuprofTakeError(void);
 #define NPUPROF_MODE_SUBSCRIBE 3 /* the program, by aclprofModelSubscribe() */
 
 typedef struct {
-  size_t size;      /* sizeof(npuprofStatus), set by the caller */
-  int32_t mode;     /* NPUPROF_MODE_* */
-  int32_t running;  /* 1 while a session collects, else 0 */
-  uint64_t beginNs; /* CLOCK_MONOTONIC_RAW of its begin; 0 without one */
-  uint64_t dataTypes;
+  size_t size;        /* sizeof(npuprofStatus), set by the caller */
+  int32_t mode;       /* NPUPROF_MODE_* */
+  int32_t running;    /* 1 while a session collects, else 0 */
+  uint64_t beginNs;   /* CLOCK_MONOTONIC_RAW of the begin of the one that began last; 0 without one */
+  uint64_t dataTypes; /* of all that run */
   uint32_t
-      deviceCount; /* used entries of devices: those that the session lists, numbered as their directories */
+      deviceCount; /* used entries of devices: those that the sessions list, numbered as their directories */
   uint32_t devices[64];
-  char directory[4096]; /* PROF_* of the session that was started last; "" before the first */
+  char directory
+      [4096]; /* PROF_* of the session that began last of those that run, else of the last one; "" before the first */
 } npuprofStatus;
 
 /**

@@ -11,14 +11,7 @@ extern "C" {
 void* aclprofCreateStamp(void) {
   if (stamps::Resting()) return nullptr;
   void* stamp = nullptr;
-  Guarded([&] {
-    stamp = stamps::Create();
-    return stamp ? npuprof::Result::Ok()
-                 : npuprof::Result::Fail(
-                       stamps::kFailed,
-                       "no stamp can be made: no session with ACL_PROF_MSPROFTX was started, or "
-                       "65536 stamps live");
-  });
+  Guarded([&] { return stamps::Create(&stamp); });
   return stamp;
 }
 

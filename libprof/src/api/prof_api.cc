@@ -236,7 +236,7 @@ int32_t MsprofUnsetDeviceIdByGeModelIdx(uint32_t geModelIdx, uint32_t deviceId) 
     return Answer(MSPROF_ERROR_CONFIG_INVALID,
                   "a model was told to be on a device above 63; allowed are 0 to 63");
   }
-  Manager::Process().ModelUnloaded(geModelIdx);
+  Manager::Process().ModelUnloaded(geModelIdx, deviceId);
   return MSPROF_ERROR_NONE;
 }
 

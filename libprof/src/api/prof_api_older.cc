@@ -50,7 +50,7 @@ int32_t MsprofReportData(uint32_t moduleId, uint32_t type, void* data, uint32_t 
   const auto invalid = [](const char* sentence) { return Answer(MSPROF_ERROR_CONFIG_INVALID, sentence); };
   switch (type) {
     case MSPROF_REPORTER_REPORT:
-      npuprof::unkept::Count(moduleId);
+      npuprof::unkept::Add(moduleId);
       return MSPROF_ERROR;
     case MSPROF_REPORTER_INIT:
     case MSPROF_REPORTER_UNINIT:

@@ -2,6 +2,7 @@
 #include "host/host_source.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "host/clock.h"
@@ -20,6 +21,7 @@ constexpr size_t kMostFiles = 128;
 constexpr size_t kLongestName = 200;  // of a type: with what is added it has to stay a file name
 
 constexpr const char* kCalls = "api_event";
+constexpr uint32_t kMarks = 0;                  // type of the marks of the program, at their level
 constexpr const char* kOthers = "other types";  // no usable name has a space
 
 bool UsableInFileName(const std::string& name) {
@@ -98,13 +100,25 @@ HostSource::Route* HostSource::Resolve(const Entry& entry, uint16_t level, uint3
   return &routes_.emplace(key, Route{output.get(), ledger.get()}).first->second;
 }
 
+bool HostSource::LeavesOut(const std::byte* mark, uint32_t type) {
+  if (!marks_) return true;
+  if (type != kMarks) return false;  // whose times are not known
+  uint64_t start;
+  uint16_t piece;  // of its message
+  std::memcpy(&start, mark + offsetof(MsprofAdditionalInfo, timeStamp), sizeof(start));
+  std::memcpy(&piece, mark + offsetof(MsprofAdditionalInfo, data) + sizeof(piece), sizeof(piece));
+  if (start >= marks_from_) return false;
+  marks_before_ += piece == 0;
+  return true;
+}
+
 bool HostSource::Take(const Entry& entry) {
   const std::byte* record = entry.record();
   uint16_t level;
   uint32_t type;
   std::memcpy(&level, record + 2, sizeof(level));
   std::memcpy(&type, record + 4, sizeof(type));
-  if (!marks_ && level == MSPROF_REPORT_TX_LEVEL) return true;
+  if (level == MSPROF_REPORT_TX_LEVEL && LeavesOut(record, type)) return true;
   Route* route = Resolve(entry, level, type);
   if (route) {
     if (route->output->file.Append(record, 1, route->ledger) != 1) return false;

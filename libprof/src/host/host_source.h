@@ -33,6 +33,8 @@ class HostSource final : public drain::Source {
   void Leave();
   /// Leaves out marks of the program, which another session asked for. Before Open().
   void LeaveOutMarks() { marks_ = false; }
+  /// Leaves out, and counts, ranges of marks that began before @p cycles, in another session. Before Open().
+  void LeaveOutMarksBefore(uint64_t cycles) { marks_from_ = cycles; }
 
   /// Shows @p visit each record that is taken up. Before the source is added.
   void OnRecord(std::function<void(const Entry&)> visit) { on_record_ = std::move(visit); }
@@ -43,6 +45,8 @@ class HostSource final : public drain::Source {
   /// Kinds with kept and lost records, number of threads, files. Drain thread, or any thread after Finish().
   void Describe(trace::Manifest::Host* out) const;
   void DescribeFiles(const std::string& root, std::vector<trace::FileReport>* out) const;
+  /// After the collection is finished: ranges that were left out.
+  uint64_t marks_before() const { return marks_before_; }
 
  private:
   struct Output;
@@ -52,6 +56,7 @@ class HostSource final : public drain::Source {
   };
 
   bool Take(const Entry& entry);
+  bool LeavesOut(const std::byte* mark, uint32_t type);
   /// nullptr if there are too many types already.
   Route* Resolve(const Entry& entry, uint16_t level, uint32_t type);
   std::string KindName(RecordClass record_class, uint16_t level, uint32_t type) const;
@@ -63,6 +68,7 @@ class HostSource final : public drain::Source {
   std::function<void(const Entry&)> on_record_;
   mutable Reader reader_;
   bool marks_ = true;
+  uint64_t marks_from_ = 0, marks_before_ = 0;
   std::unordered_map<uint64_t, Route> routes_;
   uint64_t others_ = 0;                                          // records that got no route
   std::map<std::string, std::unique_ptr<Output>> outputs_;       // by file name

@@ -86,7 +86,7 @@ Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const 
                     aclprofConfig** config) {
   auto refuse = [](std::string text) { return Result::Fail(code::kInvalidParam, std::move(text)); };
   *config = nullptr;
-  if (count > 0 && !devices) return refuse(fmt::format("the list of {} devices is NULL", count));
+  if (count > 0 && !devices) return Result::Null(fmt::format("the list of {} devices", count));
   if (events) return refuse("aicoreEvents is not NULL; events cannot be chosen one by one");
   if (count > kMaxDevices)
     return refuse(fmt::format("{} devices are listed; at most {} are possible", count, kMaxDevices));

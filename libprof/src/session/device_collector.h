@@ -76,6 +76,7 @@ class DeviceCollector {
 
   /// In a forked child: gives back what the child holds of the device.
   void AbandonInChild() { session_.reset(); }
+  DeviceCollector* before = nullptr;  ///< in the chain of the session's collectors; set once
 
  private:
   DeviceCollector(const Context& context, uint32_t id) : context_(context), id_(id) {}

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -29,7 +31,7 @@ namespace {
 
 constexpr size_t kMostPathBytes = 4095;
 constexpr size_t kMostSettingBytes = 256;
-constexpr size_t kKeptPaths = 8;  // callers may still look at what an earlier call returned
+constexpr ptrdiff_t kKeptPaths = 8;  // callers may still look at what an earlier call returned
 
 template <OwnedMutex& (*Get)()>
 constexpr fork_locks::Lock LockOf() {
@@ -39,6 +41,13 @@ constexpr fork_locks::Lock LockOf() {
 
 OwnedMutex& DictionaryLock() {
   return host::Dictionary::Process().mutex();
+}
+
+Result RefuseInDynamicMode(const char* function) {
+  const char* mode = std::getenv("PROFILING_MODE");
+  if (!mode || std::strcmp(mode, "dynamic") != 0) return Result::Ok();
+  return Result::Fail(code::kFeatureUnsupported,
+                      fmt::format("{} with PROFILING_MODE=dynamic; unset it to use the interface", function));
 }
 
 // Domains that the command chose are those of the recording alone, which goes on meanwhile.
@@ -94,7 +103,24 @@ Manager::Mode Manager::mode() const {
 
 const char* Manager::LastPath() const {
   std::lock_guard<OwnedMutex> lock(facts_mutex_);
-  return paths_.empty() ? "" : paths_.back().c_str();
+  for (auto path = paths_.rbegin(); path != paths_.rend(); ++path) {
+    if (!path->ended) return path->text.c_str();
+  }
+  return paths_.empty() ? "" : paths_.back().text.c_str();
+}
+
+void Manager::PathBegins(const std::string& path) {
+  std::lock_guard<OwnedMutex> lock(facts_mutex_);
+  paths_.push_back({path, false});
+}
+
+void Manager::PathEnds(const std::string& path) {
+  std::lock_guard<OwnedMutex> lock(facts_mutex_);
+  const auto its = std::ranges::find(paths_, path, &Path::text);
+  if (its == paths_.end()) return;  // a subscription's
+  its->ended = true;
+  if (std::ranges::count_if(paths_, &Path::ended) > kKeptPaths)
+    paths_.erase(std::ranges::find_if(paths_, &Path::ended));
 }
 
 Result Manager::CollectFacts(Facts* facts) {
@@ -107,9 +133,9 @@ Result Manager::CollectFacts(Facts* facts) {
     const Session& session = *window->session;
     facts->data_types |= session.data_types() & ~kAicpuModel;
     facts->devices.insert(facts->devices.end(), session.devices().begin(), session.devices().end());
-    if (facts->begin_ns == 0) facts->begin_ns = session.begin_ns();
   }
-  facts->directory = LastPath();
+  if (const Window* newest = Newest()) facts->begin_ns = newest->session->begin_ns();
+  if (mode_ != Mode::kSubscribe) facts->directory = LastPath();
   return Result::Ok();
 }
 
@@ -150,11 +176,7 @@ std::vector<uint32_t> Manager::DeviceIds(std::string* why) const {
 
 Result Manager::Init(const char* path, size_t length) {
   if (Components::InCallback()) return RefuseInCallback("aclprofInit");
-  const char* profiling_mode = std::getenv("PROFILING_MODE");
-  if (profiling_mode && std::strcmp(profiling_mode, "dynamic") == 0) {
-    return Result::Fail(code::kFeatureUnsupported,
-                        "aclprofInit with PROFILING_MODE=dynamic; unset it to use the interface");
-  }
+  if (Result result = RefuseInDynamicMode("aclprofInit"); !result.ok()) return result;
   if (!path) return Result::Null("the result path");
   if (length == 0 || length > kMostPathBytes) {
     return Result::Fail(
@@ -261,19 +283,14 @@ Session::Request Manager::RequestFor(const Wanted& wanted, const std::string& ou
   request.settings = &settings;
   request.open_devices = open_devices_;
   request.start_components = [this](const Session& session) {
-    {
-      // Components may ask for the path as soon as they are told to start.
-      std::lock_guard<OwnedMutex> lock(facts_mutex_);
-      paths_.push_back(session.path());
-      if (paths_.size() > kKeptPaths) paths_.pop_front();
-    }
+    PathBegins(session.path());  // components may ask for it as soon as they are told to start
     const ControlLock::Calling calling(control_);
     return components_.Start(CommandFor(session));
   };
   request.stop_components = [this](const Session& session) {
     {
       std::lock_guard<OwnedMutex> lock(facts_mutex_);
-      paths_.pop_back();
+      std::erase_if(paths_, [&](const Path& path) { return path.text == session.path(); });
     }
     const ControlLock::Calling calling(control_);
     return TellOfEnd(session);
@@ -294,7 +311,7 @@ Result Manager::Warmup(const aclprofConfig* config) {
   if (Components::InCallback()) return RefuseInCallback("aclprofWarmup");
   const Control control(*this);
   if (!control) return RefuseWhileInCallback("aclprofWarmup");
-  if (!config) return Result::Fail(code::kInvalidParam, "the configuration to warm up is NULL");
+  if (!config) return Result::Null("the configuration to warm up");
   Wanted wanted;
   if (Result result = WantedOf(config, &wanted); !result.ok()) return result;
   if (mode_ == Mode::kOff && !dynamic_)
@@ -385,6 +402,8 @@ Result Manager::Start(const aclprofConfig* config) {
   }
   const bool initialise = mode_ == Mode::kOff;
   if (initialise) {
+    if (Result result = RefuseInDynamicMode("aclprofStart, which initialises by itself,"); !result.ok())
+      return result;
     output_ = trace::AbsolutePath(settings_.Text(ACL_PROF_PATH).value_or("./"));
     mode_ = Mode::kApi;
     TellComponents([this] { return components_.Init(); });
@@ -533,9 +552,10 @@ void Manager::ModelLoaded(uint32_t model, uint32_t device) {
   models_[model] = device;
 }
 
-void Manager::ModelUnloaded(uint32_t model) {
+void Manager::ModelUnloaded(uint32_t model, uint32_t device) {
   std::lock_guard<OwnedMutex> lock(facts_mutex_);
-  models_.erase(model);
+  if (const auto found = models_.find(model); found != models_.end() && found->second == device)
+    models_.erase(found);
 }
 
 // Also for what only waits: whoever asked for it is told that the program ended too early.
@@ -595,6 +615,7 @@ void Manager::ForkChild() {
   new (&manager.output_) std::string;
   new (&manager.open_devices_) std::set<uint32_t>;
   new (&manager.notices_) std::vector<DeviceNotice>;
+  new (&manager.paths_) std::list<Path>;  // the texts stay for whoever asked for one
   new (&manager.notes_) std::vector<std::string>;
   manager.record_tried_ = true;
   manager.dynamic_ = false;

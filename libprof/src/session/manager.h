@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -60,7 +60,8 @@ class Manager {
 
   /// The model manager tells which models are on which device.
   void ModelLoaded(uint32_t model, uint32_t device);
-  void ModelUnloaded(uint32_t model);
+  /// Nothing if the model is on another device.
+  void ModelUnloaded(uint32_t model, uint32_t device);
 
   /// The runtime was initialised, or opens its first device: starts the session that the npuprof command asked for
   /// through the environment (NPUPROF_RECORD_*), or else that of PROFILER_SAMPLECONFIG, once per process.
@@ -85,12 +86,14 @@ class Manager {
   struct Facts {
     Mode mode = Mode::kOff;
     bool running = false;
-    uint64_t data_types = 0, begin_ns = 0;
+    uint64_t data_types = 0;  ///< of all windows
+    uint64_t begin_ns = 0;    ///< of the window that was started last of those that run
     std::vector<uint32_t> devices;
-    std::string directory;  ///< of the session that was started last
+    std::string directory;  ///< as LastPath() says; "" while a subscription runs, whose files are nobody's
   };
   Result CollectFacts(Facts* facts);
-  /// Directory of the session that was started last, "" before the first; valid until eight more have begun.
+  /// Directory of the window that was started last of those that run, or else of the one that ran last; "" before the first.
+  /// Valid until eight more have ended.
   const char* LastPath() const;
   Mode mode() const;
 
@@ -164,6 +167,10 @@ class Manager {
   /// A start whose devices have a window already: nothing, or it brings more of them. @p joined says whether it was one.
   Result Join(const Wanted& wanted, bool* joined);
   Window* FindWindow(unsigned number) const;
+  /// The one whose directory was begun last; nullptr without one.
+  const Window* Newest() const;
+  void PathBegins(const std::string& path);
+  void PathEnds(const std::string& path);
   /// Takes @p window off the list and completes its directory.
   Result StopWindow(Window* window, bool at_exit);
   Result StopWindows(bool at_exit);
@@ -228,7 +235,11 @@ class Manager {
 
   mutable OwnedMutex facts_mutex_;  // the three below, which callbacks may ask for and change
   std::vector<DeviceNotice> notices_;
-  std::deque<std::string> paths_;
+  struct Path {
+    std::string text;
+    bool ended = false;
+  };
+  std::list<Path> paths_;                // in the order of their starts; their texts stay where they are
   std::map<uint32_t, uint32_t> models_;  // device by model
 };
 

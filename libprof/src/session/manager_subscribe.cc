@@ -57,6 +57,7 @@ Result Manager::Subscribe(uint32_t model, const aclprofSubscribeConfig* config) 
   if (mode_ == Mode::kApi)
     return Result::Fail(code::kApiConflict,
                         "aclprofModelSubscribe after aclprofInit; only one of both is possible");
+  if (mode_ == Mode::kOff) TakeProfilingMode();
   if (mode_ == Mode::kCommand || dynamic_) return CheckMode("aclprofModelSubscribe");
   if (!wish.times && wish.metrics == ACL_AICORE_NONE)
     return Result::Fail(code::kInvalidParam, "a subscription that asks for neither times nor counters");

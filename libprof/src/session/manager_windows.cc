@@ -36,6 +36,12 @@ Window* Manager::FindWindow(unsigned number) const {
   return nullptr;
 }
 
+const Window* Manager::Newest() const {
+  const auto begin = [](const auto& window) { return window->session ? window->session->begin_ns() : 0; };
+  const auto newest = std::ranges::max_element(windows_, {}, begin);
+  return newest == windows_.end() ? nullptr : newest->get();
+}
+
 Result Manager::Join(const Wanted& wanted, bool* joined) {
   const std::vector<Window*> met = WindowsWith(wanted.devices);
   *joined = !met.empty();
@@ -107,6 +113,9 @@ Result Manager::StopWindow(Window* window, bool at_exit) {
   // While the process exits, components may be half gone; they learn nothing then.
   if (!at_exit) TellComponents([&] { return TellOfEnd(*window->session); });
   Result result = window->session->Stop();
+  PathEnds(window->session->path());
+  // Off the list first: the child of a fork looks at what is on it.
+  const std::unique_ptr<Window> ended = std::move(*found);
   windows_.erase(found);
   return result;
 }
@@ -158,7 +167,8 @@ void Manager::Rotate(unsigned number) {
   if (const Result result = window->session->Stop(Session::Then::kNextDirectory); !result.ok())
     LogError(result.text);
   const Before before{window->session->name(), window->session->closing_ns()};
-  const std::string& path = window->session->path();
+  const std::string path = window->session->path();
+  PathEnds(path);
   const Session::Request request =
       RequestFor(window->session->wanted(), path.substr(0, path.size() - before.name.size() - 1),
                  window->settings, &before);
@@ -173,7 +183,10 @@ void Manager::Rotate(unsigned number) {
   --starts_;
   LogError("profiling ends, because the next directory could not be begun: " + result.text);
   window->keeper.Stop();
-  std::erase_if(windows_, [window](const auto& one) { return one.get() == window; });
+  const auto found =
+      std::ranges::find_if(windows_, [window](const auto& one) { return one.get() == window; });
+  const std::unique_ptr<Window> ended = std::move(*found);
+  windows_.erase(found);
 }
 
 }  // namespace npuprof

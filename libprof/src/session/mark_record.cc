@@ -28,6 +28,7 @@ constexpr uint64_t kNoModel = 0xffffffff;
 
 std::atomic<uint64_t> g_numbers{0}, g_windows{0};
 std::atomic<int> g_recorders{0};
+std::atomic<uint64_t> g_cut{0};
 
 // What a record of this level holds after its header.
 struct Payload {
@@ -80,6 +81,10 @@ uint64_t Window() {
   return g_windows;
 }
 
+uint64_t Cut() {
+  return g_cut;
+}
+
 uint32_t ThreadId() {
   // In the child of a fork the memory of a thread is the parent's, and its number is not.
   thread_local uint32_t id = 0;
@@ -128,7 +133,8 @@ void Write(const Record& from) {
     host::QueueSet::Process().Report(host::RecordClass::kAdditional, true, &record);
     rest.remove_prefix(length);
     ++payload.segment;
-  } while (!rest.empty() && payload.segment != 0);  // 65536 pieces have numbers: ten million bytes
+  } while (!rest.empty() && payload.segment != 0);  // as many pieces have numbers
+  if (!rest.empty()) ++g_cut;
 }
 
 Result MarkDevice(uint64_t number, uint16_t tag, void* stream) {

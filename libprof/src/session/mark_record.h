@@ -27,6 +27,8 @@ struct Record {
 
 /// Bytes of a message that one record holds; longer messages take several records.
 inline constexpr size_t kMostText = 155;
+/// So many; what is behind them is cut off.
+inline constexpr size_t kMostPieces = 65536;
 
 /// Why a call of mstx has to look further; nothing of it: the call does nothing.
 enum Reason : unsigned {
@@ -61,6 +63,8 @@ uint64_t Window();
 
 /// Adds to the profile, if a session records. Texts are cut between characters of UTF-8, never inside one.
 void Write(const Record& record);
+/// Messages that were too long for all records that one may have, since the process began.
+uint64_t Cut();
 
 /// Of the calling thread, as the kernel numbers it; in the child of a fork its own.
 uint32_t ThreadId();

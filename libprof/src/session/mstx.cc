@@ -143,10 +143,11 @@ void Use(const Filter& filter) {
   for (size_t i = 0; i < state.used; ++i) state.domains[i].recorded = Wants(filter, state.domains[i].name);
 }
 
-std::vector<std::string> Notes() {
+std::vector<std::string> Notes(uint64_t begin) {
   State& state = Get();
   std::lock_guard<OwnedMutex> lock(state.mutex);
-  const size_t open = state.ranges.size();
+  const auto open =
+      std::ranges::count_if(state.ranges, [begin](const auto& entry) { return entry.second.start >= begin; });
   if (marks::Recorders() <= 1) state.ranges.clear();  // else they may end in another session
   if (open == 0) return {};
   return {fmt::format("{} ranges of mstx were not ended before the session; they are not recorded", open)};

@@ -18,6 +18,7 @@
 #include "drain/storage.h"
 #include "npuprof_records.h"
 #include "session/log.h"
+#include "session/mark_record.h"
 #include "session/mstx.h"
 #include "session/stamps.h"
 #include "session/unkept.h"
@@ -185,7 +186,11 @@ Result Session::Open(const Request& request) {
       [this](drain::Severity severity, const std::string& text) { messages_.Add(severity, text); });
   if (tap_) host_source_->OnRecord([tap = tap_](const host::Entry& entry) { tap->Host(entry); });
   const bool marks = (wanted_.data_types & ACL_PROF_MSPROFTX) != 0;
-  if (!marks) host_source_->LeaveOutMarks();
+  if (marks) {
+    host_source_->LeaveOutMarksBefore(begin_cycles_);
+  } else {
+    host_source_->LeaveOutMarks();
+  }
   if (!host_source_->Open(host_ring_bytes_ / host::Segment::kBytes)) {
     Undo(false, request);
     return Result::Fail(
@@ -256,6 +261,9 @@ Result Session::BeginDirectory(const Request& request) {
 Status Session::BeginWindow() {
   begin_ = trace::Instant::Now();
   const host::ClockPair pair = host::ReadPair();
+  begin_cycles_ = pair.cycles;
+  unkept_before_ = unkept::Count();
+  cut_before_ = marks::Cut();
   const trace::HostStart start{pair.monotonic_raw_ns, pair.cycles};
   for (Status status : {trace::WriteStartInfo(directory_, begin_, std::nullopt),
                         trace::WriteHostStart(directory_, start, std::nullopt),
@@ -313,6 +321,8 @@ Result Session::StartDevice(uint32_t id) {
   }
   {
     std::lock_guard<std::mutex> lock(collectors_mutex_);
+    collector->before = newest_collector_;
+    newest_collector_ = collector.get();
     collectors_.push_back(std::move(collector));
   }
   TellOfDevices();
@@ -393,10 +403,16 @@ void Session::StopDevices(Then then) {
 Result Session::Stop(Then then) {
   StopDevices(then);  // those opened meanwhile
   if (wanted_.data_types & ACL_PROF_MSPROFTX) {
-    for (const std::string& note : mstx::Notes()) messages_.Add(drain::Severity::kInfo, note);
-    for (const std::string& note : stamps::Notes()) messages_.Add(drain::Severity::kInfo, note);
+    for (const std::string& note : mstx::Notes(begin_cycles_)) messages_.Add(drain::Severity::kInfo, note);
+    for (const std::string& note : stamps::Notes(begin_cycles_)) messages_.Add(drain::Severity::kInfo, note);
   }
-  for (const std::string& note : unkept::Notes()) messages_.Add(drain::Severity::kWarning, note);
+  if (const uint64_t cut = marks::Cut() - cut_before_; marks_ && cut > 0)
+    messages_.Add(
+        drain::Severity::kWarning,
+        fmt::format("{} messages of marks were longer than {} pieces of {} bytes; the rest is not recorded",
+                    cut, marks::kMostPieces, marks::kMostText));
+  for (const std::string& note : unkept::Notes(unkept_before_))
+    messages_.Add(drain::Severity::kWarning, note);
   CloseHost();
   const trace::Instant end = begin_.Later(host::MonotonicRawNs());
 
@@ -407,16 +423,20 @@ Result Session::Stop(Then then) {
     if (result.ok()) result = Result::Fail(code::kFailure, status.text);
   };
   const Status finished = collection_->Finish(kFinishPatience);
+  // After a timeout the drain thread may still be at it.
+  const bool done = finished.kind != ErrorKind::kTimeout;
   check(finished);
   finished_ = true;
   host_source_->Leave();
+  if (const uint64_t early = done ? host_source_->marks_before() : 0; early > 0)
+    messages_.Add(
+        drain::Severity::kInfo,
+        fmt::format("{} ranges of marks ended here, but began before; they are not recorded", early));
   {
     std::lock_guard<std::mutex> lock(reserve_mutex_);
     reserve_.Release();
     names_reserve_.Release();
   }
-  // After a timeout the drain thread may still be at it.
-  const bool done = finished.kind != ErrorKind::kTimeout;
   if (const unsigned left = done ? collection_->storage()->WriteLeftOver() : 0; left > 0) {
     messages_.Add(drain::Severity::kWarning,
                   fmt::format("{} slices have no .done, for want of room; npuprof repair writes it", left));
@@ -526,7 +546,8 @@ std::string Session::SampleText() const {
 }
 
 void Session::AbandonInChild() {
-  for (const auto& collector : collectors_) collector->AbandonInChild();
+  for (DeviceCollector* collector = newest_collector_; collector; collector = collector->before)
+    collector->AbandonInChild();
 }
 
 }  // namespace npuprof

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -139,6 +140,8 @@ class Session {
   trace::HostFacts host_;
   std::string command_line_, runtime_;
   trace::Instant begin_;
+  uint64_t begin_cycles_ = 0;
+  uint64_t unkept_before_ = 0, cut_before_ = 0;  // the process's counts at the begin
   uint64_t end_monotonic_raw_ns_ = 0;
   uint64_t start_ns_ = 0;
   uint64_t stop_begin_ns_ = 0, stop_ns_ = 0;
@@ -156,6 +159,8 @@ class Session {
   mutable std::mutex collectors_mutex_;  // the two below; the drain thread describes them
   std::map<uint32_t, DeviceFiles> device_files_;
   std::vector<std::unique_ptr<DeviceCollector>> collectors_;
+  // The same as a chain that is whole at any moment: the child of a fork follows it, whatever another thread was doing.
+  std::atomic<DeviceCollector*> newest_collector_{nullptr};
   mstx::Filter filter_;
   bool marks_ = false;  // those of the program are recorded
   bool finished_ = false;

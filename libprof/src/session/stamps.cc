@@ -53,6 +53,15 @@ Result Fail(std::string text) {
   return Result::Fail(kFailed, std::move(text));
 }
 
+Result Null(std::string what) {
+  return {kFailed, std::move(what) + " is NULL", "EK0006"};
+}
+
+// A call out of order.
+Result NoSession(const char* what) {
+  return {kFailed, fmt::format("no session with ACL_PROF_MSPROFTX {}", what), "EK0002"};
+}
+
 Result NotLiving(const void* stamp) {
   return Fail(fmt::format("stamp {} is not one made by aclprofCreateStamp, or was destroyed already", stamp));
 }
@@ -61,7 +70,7 @@ Result CheckAllowed() {
   if (g_rest.load(std::memory_order_relaxed) == Rest::kNone) return Result::Ok();
   Rest untold = Rest::kUntold;
   g_rest.compare_exchange_strong(untold, Rest::kTold);
-  return Fail("no session with ACL_PROF_MSPROFTX was started");
+  return NoSession("was started");
 }
 
 void Report(marks::EventType type, const Stamp& stamp, uint64_t start, uint64_t end) {
@@ -117,34 +126,34 @@ void Switch(bool on) {
   g_switched_off = !on;
 }
 
-std::vector<std::string> Notes() {
+std::vector<std::string> Notes(uint64_t begin) {
   State& state = Get();
   std::lock_guard<OwnedMutex> lock(state.mutex);
   std::vector<std::string> notes;
   for (const auto& [number, name] : state.categories)
     notes.push_back(fmt::format("category {} of marks is named \"{}\"", number, name));
-  const auto of_window = [window = marks::Window()](const auto& entry) {
-    return entry.second.window == window;
-  };
+  const auto open = std::ranges::count_if(state.ranges, [&](const auto& entry) {
+    return entry.second.window == marks::Window() && entry.second.start >= begin;
+  });
   // In other sessions that run they may still end.
-  const size_t open = marks::Recorders() > 1
-                          ? static_cast<size_t>(std::ranges::count_if(state.ranges, of_window))
-                          : std::erase_if(state.ranges, of_window);
+  if (marks::Recorders() <= 1)
+    std::erase_if(state.ranges, [](const auto& entry) { return entry.second.window == marks::Window(); });
   if (open)
     notes.push_back(
         fmt::format("{} ranges of aclprofRangeStart were not stopped; they are not recorded", open));
   return notes;
 }
 
-void* Create() {
-  if (!CheckAllowed().ok()) return nullptr;
+Result Create(void** stamp) {
+  if (Result result = CheckAllowed(); !result.ok()) return result;
   State& state = Get();
   std::lock_guard<OwnedMutex> lock(state.mutex);
-  if (state.living.size() >= kMostStamps) return nullptr;
+  if (state.living.size() >= kMostStamps)
+    return Fail(fmt::format("no stamp can be made: {} live already", kMostStamps));
   auto made = std::make_unique<Stamp>();
-  void* stamp = made.get();
-  state.living.emplace(stamp, std::move(made));
-  return stamp;
+  *stamp = made.get();
+  state.living.emplace(*stamp, std::move(made));
+  return Result::Ok();
 }
 
 bool Destroy(void* stamp) {
@@ -154,7 +163,7 @@ bool Destroy(void* stamp) {
 }
 
 Result SetMessage(void* stamp, const char* message, size_t length) {
-  if (!stamp || !message) return Fail("the stamp or its message is NULL");
+  if (!stamp || !message) return Null("the stamp or its message");
   if (length > kMostMessage)
     return Fail(
         fmt::format("the message of a stamp has {} bytes; at most {} are possible", length, kMostMessage));
@@ -165,17 +174,17 @@ Result SetMessage(void* stamp, const char* message, size_t length) {
 }
 
 Result SetCategory(void* stamp, uint32_t category) {
-  if (!stamp) return Fail("the stamp is NULL");
+  if (!stamp) return Null("the stamp");
   return With(stamp, [category](Stamp& living) { living.category = category; });
 }
 
 Result SetPayload(void* stamp, int32_t type, const void* value) {
-  if (!stamp || !value) return Fail("the stamp or the value of its payload is NULL");
+  if (!stamp || !value) return Null("the stamp or the value of its payload");
   return With(stamp, [type](Stamp& living) { living.payload_type = static_cast<uint32_t>(type); });
 }
 
 Result SetUnkept(void* stamp, const char* text, const char* what) {
-  if (!stamp || !text) return Fail(fmt::format("the stamp or its {} is NULL", what));
+  if (!stamp || !text) return Null(fmt::format("the stamp or its {}", what));
   return With(stamp, [](const Stamp&) {});
 }
 
@@ -193,7 +202,7 @@ Result NameCategory(uint32_t category, const char* name) {
 Result Mark(void* stamp) {
   const uint64_t now = host::Cycles();
   Stamp copy;
-  if (!stamp) return Fail("the stamp is NULL");
+  if (!stamp) return Null("the stamp");
   if (Result result = Copy(stamp, &copy); !result.ok()) return result;
   Report(marks::kMarker, copy, now, now);
   return Result::Ok();
@@ -247,12 +256,12 @@ Result RangeStop(uint32_t id) {
 }
 
 Result MarkEx(const char* message, size_t length, void* stream) {
-  if (!message || !stream) return Fail("the message or the stream is NULL");
+  if (!message || !stream) return Null("the message or the stream");
   if (length == 0 || length > kMostMarkEx || strnlen(message, length + 1) != length)
     return Fail(fmt::format("a message of length {}; allowed are 1 to {}, as many as it has bytes", length,
                             kMostMarkEx));
   if (Result result = CheckAllowed(); !result.ok()) return result;
-  if (!marks::Recording()) return Fail("no session with ACL_PROF_MSPROFTX runs");
+  if (!marks::Recording()) return NoSession("runs");
   marks::Record record;
   record.event = marks::kMarkerEx;
   record.extended = true;

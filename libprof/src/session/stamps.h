@@ -31,12 +31,12 @@ inline bool Resting() {
 void Record(bool recording);
 /// What programs of the first generation turn off and on within a session.
 void Switch(bool on);
-/// Sentences about the session that ends: names of categories, ranges that were begun in it and not ended. The latter
-/// are forgotten, unless another session with marks runs.
-std::vector<std::string> Notes();
+/// Sentences about the session that ends: names of categories, ranges that were begun in it, from @p begin (host::Cycles())
+/// on, and not ended. The latter are forgotten, unless another session with marks runs.
+std::vector<std::string> Notes(uint64_t begin);
 
-/// A stamp, or NULL where none may be made.
-void* Create();
+/// @param stamp  untouched where none may be made
+Result Create(void** stamp);
 /// Whether @p stamp was a living one.
 bool Destroy(void* stamp);
 Result SetMessage(void* stamp, const char* message, size_t length);

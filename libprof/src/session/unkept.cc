@@ -11,13 +11,17 @@ std::atomic<uint64_t> g_count{0};
 std::atomic<uint32_t> g_module{0};
 }  // namespace
 
-void Count(uint32_t module) {
+void Add(uint32_t module) {
   g_module.store(module, std::memory_order_relaxed);
   g_count.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::vector<std::string> Notes() {
-  const uint64_t count = g_count.exchange(0, std::memory_order_relaxed);
+uint64_t Count() {
+  return g_count.load(std::memory_order_relaxed);
+}
+
+std::vector<std::string> Notes(uint64_t before) {
+  const uint64_t count = Count() - before;
   if (count == 0) return {};
   return {
       fmt::format("{} reports through MsprofReportData were not kept, the last of module {}: that form has "

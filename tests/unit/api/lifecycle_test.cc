@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "fixture.h"
+#include "mstx/ms_tools_ext.h"
 #include "npuprof/acl_prof_loaded.h"
 
 namespace {
@@ -365,6 +366,24 @@ TEST_F(Lifecycle, DroppedRecordsAreCountedExactly) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Pieces have numbers of 16 bits.
+TEST_F(Lifecycle, WhatIsBehindTheLastPieceOfAMessageIsToldOf) {
+  constexpr size_t kPieces = 65536, kPiece = 155;
+  ASSERT_EQ(Init(), 0);
+  ASSERT_EQ(aclprofStart(config_), 0) << Message();
+  mstxMarkA(std::string(kPieces * kPiece + 1, 'x').c_str(), nullptr);
+  ASSERT_EQ(aclprofStop(config_), 0) << Message();
+  ASSERT_EQ(aclprofStart(config_), 0) << Message();
+  mstxMarkA("short", nullptr);
+  ASSERT_EQ(aclprofStop(config_), 0) << Message();
+  const auto cut = Manifest(ProfDirectories().at(0)), whole = Manifest(ProfDirectories().at(1));
+  EXPECT_EQ(Kept(cut, "msproftx") + Lost(cut, "msproftx"), kPieces);
+  constexpr const char* kTold = "1 messages of marks were longer than 65536 pieces of 155 bytes";
+  EXPECT_NE(cut["messages"].dump().find(kTold), std::string::npos) << cut["messages"];
+  EXPECT_EQ(Kept(whole, "msproftx"), 1u);
+  EXPECT_EQ(whole["messages"].dump().find("messages of marks were longer"), std::string::npos);
 }
 
 TEST_F(Lifecycle, ReportingThreadsNeverDisturbStartAndStop) {

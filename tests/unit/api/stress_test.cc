@@ -49,24 +49,18 @@ struct Held {
   size_t heap = mallinfo2().uordblks + mallinfo2().hblkhd;
 };
 
-class Stress : public DeviceSession {
- protected:
-  void SetUp() override {
-    DeviceSession::SetUp();
-    ASSERT_EQ(aclprofFinalize(), 0);
-    // How long a disk takes to keep a file is not the subject here.
-    char name[] = "/dev/shm/npuprof_stress_XXXXXX";
-    if (mkdtemp(name) != nullptr) {
-      std::filesystem::remove_all(directory_);
-      directory_ = name;
-    }
-    // A start that initialises by itself writes to the working directory.
-    std::filesystem::current_path(directory_);
-  }
-  void RemoveDirectories() const {
-    for (const auto& prof : ProfDirectories()) std::filesystem::remove_all(prof);
-  }
-};
+void SubscribeOnce() {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  aclprofSubscribeConfig* wish = aclprofCreateSubscribeConfig(1, ACL_AICORE_NONE, &ends[1]);
+  ASSERT_EQ(MsprofSetDeviceIdByGeModelIdx(7, 0), 0);
+  ASSERT_EQ(aclprofModelSubscribe(7, wish), 0) << npuprofLastMessage();
+  EXPECT_EQ(aclprofModelUnSubscribe(7), 0) << npuprofLastMessage();
+  EXPECT_EQ(MsprofUnsetDeviceIdByGeModelIdx(7, 0), 0);
+  EXPECT_EQ(aclprofDestroySubscribeConfig(wish), 0);
+  EXPECT_EQ(ends[1], -1);
+  close(ends[0]);
+}
 
 int32_t Callback(uint32_t, void*, uint32_t) {
   return MsprofSysCycleTime() == 0;
@@ -104,6 +98,38 @@ void RequestFromOutside(const std::string& request) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&door->bell), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   while (door->answered != number) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
+
+// As `npuprof record --pid` asks for sessions.
+std::string StartRequest(const std::string& output) {
+  return "start\nNPUPROF_RECORD_DIR=" + output + "/attached\nNPUPROF_RECORD_TYPES=0x80\n";
+}
+
+class Stress : public DeviceSession {
+ protected:
+  void SetUp() override {
+    DeviceSession::SetUp();
+    ASSERT_EQ(aclprofFinalize(), 0);
+    // How long a disk takes to keep a file is not the subject here.
+    char name[] = "/dev/shm/npuprof_stress_XXXXXX";
+    if (mkdtemp(name) != nullptr) {
+      std::filesystem::remove_all(directory_);
+      directory_ = name;
+    }
+    // A start that initialises by itself writes to the working directory.
+    std::filesystem::current_path(directory_);
+  }
+  void AttachOnce() const {
+    RequestFromOutside(StartRequest(directory_.string()));
+    RequestFromOutside("stop\n");
+    const auto attached = ProfDirectories(directory_ / "attached");
+    ASSERT_EQ(attached.size(), 1u);
+    EXPECT_EQ(Manifest(attached[0])["complete"], true);
+    std::filesystem::remove_all(directory_ / "attached");
+  }
+  void RemoveDirectories() const {
+    for (const auto& prof : ProfDirectories()) std::filesystem::remove_all(prof);
+  }
+};
 
 // One thread's share of random calls. Most are refused, because somebody else changed the state; that is the point.
 class Caller {
@@ -361,12 +387,7 @@ class Caller {
     }
     if (ends[1] >= 0) close(ends[1]);
   }
-  // As `npuprof record --pid` asks for sessions.
-  void Attach() {
-    RequestFromOutside(random_() % 2
-                           ? "start\nNPUPROF_RECORD_DIR=" + output_ + "/attached\nNPUPROF_RECORD_TYPES=0x80\n"
-                           : "stop\n");
-  }
+  void Attach() { RequestFromOutside(random_() % 2 ? StartRequest(output_) : "stop\n"); }
 
   std::minstd_rand random_;
   const std::string output_;
@@ -427,6 +448,7 @@ TEST_F(Stress, RandomCallsOfSixteenThreads) {
 TEST_F(Stress, AThousandCyclesLeaveNothingBehind) {
   constexpr int kCycles = kSanitized ? 200 : 1000, kSettled = 10;
   Held settled, hundredth;
+  ASSERT_EQ(MsprofNotifySetDevice(0, 1, true), 0);
   for (int cycle = 1; cycle <= kCycles; ++cycle) {
     ASSERT_EQ(Init(), 0) << Message();
     ASSERT_EQ(Set(ACL_PROF_HOST_SYS, "cpu,mem"), 0);
@@ -436,7 +458,15 @@ TEST_F(Stress, AThousandCyclesLeaveNothingBehind) {
       ASSERT_EQ(aclprofWarmup(config), 0) << Message();
     }
     ASSERT_EQ(aclprofStart(config), 0) << Message();
+    aclprofConfig* beside = cycle % 7 ? nullptr : Config({1}, ACL_PROF_TASK_TIME_L0 | ACL_PROF_MSPROFTX);
+    if (beside) {
+      ASSERT_EQ(aclprofStart(beside), 0) << Message();
+      Run(1, 3);
+    }
     Run(0, 5);
+    const mstxDomainHandle_t domain = mstxDomainCreateA("cycle");
+    mstxDomainMarkA(domain, "mark", nullptr);
+    mstxDomainDestroy(domain);
     void* stamp = aclprofCreateStamp();
     EXPECT_EQ(aclprofMark(stamp), 0);
     aclprofDestroyStamp(stamp);
@@ -447,10 +477,17 @@ TEST_F(Stress, AThousandCyclesLeaveNothingBehind) {
     }
     ASSERT_EQ(aclprofFinalize(), 0) << Message();
     ASSERT_EQ(aclprofDestroyConfig(config), 0);
+    if (beside) {
+      ASSERT_EQ(ProfDirectories().size(), 2u);
+      EXPECT_EQ(Manifest(ProfDirectories().back())["devices"][0]["tasks"]["started"], 3);
+      ASSERT_EQ(aclprofDestroyConfig(beside), 0);
+    }
+    if (cycle % 5 == 0) SubscribeOnce();
+    if (cycle % 5 == 3) AttachOnce();
     if (cycle == kSettled || cycle == kCycles) {
       const auto last = ProfDirectories().back();
       EXPECT_EQ(Manifest(last)["devices"][0]["tasks"]["started"], 5);
-      EXPECT_EQ(Kept(Manifest(last), "msproftx"), 1u);
+      EXPECT_EQ(Kept(Manifest(last), "msproftx"), 2u);
     }
     RemoveDirectories();
     if (cycle == kSettled) settled = Held();

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "device_fixture.h"
+#include "mstx/ms_tools_ext.h"
 #include "npuprof/acl_prof_loaded.h"
 
 namespace npuprof {
@@ -199,6 +200,131 @@ TEST_F(Windows, ARangeOfOneWindowGoesOnWhenAnotherBeginsAndEnds) {
   aclprofDestroyStamp(stamp);
   EXPECT_EQ(aclprofDestroyConfig(first), 0);
   EXPECT_EQ(aclprofDestroyConfig(second), 0);
+}
+
+// Numbers of the process that each window took for itself when it ended, so that the next one lacked them.
+TEST_F(Windows, WhatIsNotKeptIsToldInEachWindowInWhichItWasReported) {
+  aclprofConfig* first = Config({0}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* second = Config({1}, ACL_PROF_TASK_TIME_L0);
+  char text[] = "seven b";
+  const auto report = [&] { MsprofReportData(7, MSPROF_REPORTER_REPORT, text, sizeof(text)); };
+  const auto told = [&](size_t window) {
+    const std::string messages = Manifest(ProfDirectories().at(window))["messages"].dump();
+    const size_t at = messages.find(" reports through MsprofReportData were not kept");
+    return at == std::string::npos ? std::string() : messages.substr(at - 1, 1);
+  };
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  report();
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  report();
+  report();
+  ASSERT_EQ(aclprofStop(second), 0) << Message();
+  report();
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  EXPECT_EQ(told(0), "4");
+  EXPECT_EQ(told(1), "2");
+  EXPECT_EQ(told(2), "");
+  for (aclprofConfig* config : {first, second}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+// It would begin before everything else in the directory, and its other half is in another one.
+TEST_F(Windows, ARangeThatBeganBeforeAWindowIsCountedThereAndNotRecorded) {
+  aclprofConfig* first = Config({0}, ACL_PROF_MSPROFTX);
+  aclprofConfig* second = Config({1}, ACL_PROF_MSPROFTX);
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  void* stamp = aclprofCreateStamp();
+  uint32_t early = 0, late = 0;
+  ASSERT_EQ(aclprofRangeStart(stamp, &early), 0);
+  const mstxRangeId named = mstxRangeStartA("early", nullptr);
+  ASSERT_EQ(aclprofPush(stamp), 0);
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  ASSERT_EQ(aclprofRangeStart(stamp, &late), 0);
+  const mstxRangeId open = mstxRangeStartA("never ended", nullptr);
+  EXPECT_NE(open, 0u);
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  EXPECT_EQ(aclprofRangeStop(early), 0) << Message();
+  EXPECT_EQ(aclprofRangeStop(late), 0) << Message();
+  EXPECT_EQ(aclprofPop(), 0) << Message();
+  mstxRangeEnd(named);
+  ASSERT_EQ(aclprofStop(second), 0) << Message();
+  const auto a = Manifest(ProfDirectories().at(0)), b = Manifest(ProfDirectories().at(1));
+  EXPECT_EQ(Kept(a, "msproftx"), 0u);
+  EXPECT_EQ(Kept(b, "msproftx"), 1u) << "the range that lies within it";
+  const std::string of_a = a["messages"].dump(), of_b = b["messages"].dump();
+  EXPECT_NE(of_a.find("2 ranges of aclprofRangeStart were not stopped"), std::string::npos) << of_a;
+  EXPECT_NE(of_a.find("2 ranges of mstx were not ended"), std::string::npos) << of_a;
+  EXPECT_NE(of_b.find("3 ranges of marks ended here, but began before"), std::string::npos) << of_b;
+  EXPECT_NE(of_b.find("1 ranges of mstx were not ended"), std::string::npos) << of_b;
+  aclprofDestroyStamp(stamp);
+  for (aclprofConfig* config : {first, second}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Windows, TheStatusIsOfTheNewestThatRunsThoughALaterOneHasEnded) {
+  aclprofConfig* first = Config({0}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* second = Config({1}, ACL_PROF_TASK_TIME_L0);
+  const auto status = [] {
+    npuprofStatus told{};
+    told.size = sizeof(told);
+    EXPECT_EQ(npuprofGetStatus(&told), 0);
+    return told;
+  };
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  const auto begun = status();
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  const auto both = status();
+  EXPECT_EQ(both.directory, ProfDirectories().at(1).string());
+  EXPECT_GT(both.beginNs, begun.beginNs) << "of the same window as the directory";
+  const char* path = MsprofGetPath();
+  EXPECT_EQ(path, ProfDirectories().at(1).string());
+  ASSERT_EQ(aclprofStop(second), 0) << Message();
+  const auto left = status();
+  EXPECT_EQ(left.running, 1);
+  EXPECT_EQ(left.directory, ProfDirectories().at(0).string());
+  EXPECT_EQ(left.beginNs, begun.beginNs);
+  EXPECT_EQ(MsprofGetPath(), ProfDirectories().at(0).string());
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(path, ProfDirectories().at(1).string()) << "valid until eight more have ended";
+    ASSERT_EQ(aclprofStart(second), 0) << Message();
+    if (i < 7) {
+      ASSERT_EQ(aclprofStop(second), 0) << Message();
+    }
+  }
+  ASSERT_EQ(aclprofStop(nullptr), 0) << Message();
+  const auto ended = status();
+  EXPECT_EQ(ended.running, 0);
+  EXPECT_EQ(ended.beginNs, 0u);
+  EXPECT_EQ(ended.directory, ProfDirectories().back().string()) << "of the one that began last";
+  for (aclprofConfig* config : {first, second}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Windows, ADeviceThatIsOpenedJoinsTheOldestWindowIfTheProgramAskedForAll) {
+  aclprofConfig* first = Config({0}, ACL_PROF_TASK_TIME_L0);
+  aclprofConfig* second = Config({1}, kTypes);
+  aclprofConfig* third = Config({2}, kTypes);
+  ASSERT_EQ(aclprofRegisterDeviceCallback(), 0);
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  ASSERT_EQ(MsprofNotifySetDevice(0, 2, true), 0);
+  Run(2, 3);
+  EXPECT_EQ(aclprofStart(third), 100010) << "the device has a window with other data types by now";
+  ASSERT_EQ(aclprofStop(first), 0) << Message();
+  EXPECT_EQ(aclprofStart(third), 0) << Message();
+  Run(2, 4);
+  ASSERT_EQ(aclprofStop(nullptr), 0) << Message();
+  uint64_t tasks[3] = {};
+  for (size_t i = 0; i < 3; ++i) {
+    const auto manifest = Manifest(ProfDirectories().at(i));
+    for (const auto& device : manifest["devices"]) {
+      if (device["id"] == 2) tasks[i] += device["tasks"]["started"].get<uint64_t>();
+    }
+  }
+  EXPECT_EQ(tasks[0], 3u);
+  EXPECT_EQ(tasks[1], 0u);
+  EXPECT_EQ(tasks[2], 4u);
+  MsprofNotifySetDevice(0, 2, false);
+  for (aclprofConfig* config : {first, second, third}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
 }
 
 TEST_F(Windows, OneWindowGoesOnInItsNextDirectoryAndTheOtherInItsOwn) {
