@@ -51,6 +51,11 @@ int main(int argc, char** argv) {
     if (aclprofInit(text, strlen(text)) != 0) return 2;
     return told(aclprofInit(text, strlen(text)));
   }
+  if (strcmp(what, "init-twice-of-the-runtime") == 0) {
+    if (aclprofInit(text, strlen(text)) != 0) return 2;
+    const int code = aclprofInit(text, strlen(text));
+    return told_why(code, aclGetRecentErrMsg());
+  }
   if (strcmp(what, "destroy-null") == 0) return told(aclprofDestroyConfig(NULL));
   if (strcmp(what, "destroy-twice") == 0) {
     aclprofConfig* one = config(0, TYPES, 1);

@@ -58,6 +58,9 @@ class Library(ClientTest):
         self.refused(100000, (), "destroy-null")
         self.refused(100000, (), "destroy-twice")
 
+    def test_the_runtime_tells_the_published_family(self):
+        self.refused(100002, ("EK0002: aclprofInit was called twice",), "init-twice-of-the-runtime", self.dir)
+
     def test_model_with_an_unknown_operator(self):
         with open(os.path.join(MODELS, "resnet50_b1.json"), encoding="utf-8") as f:
             model = json.load(f)

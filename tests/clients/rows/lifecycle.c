@@ -8,7 +8,7 @@
 ROW(init_works, 0) {
   return init();
 }
-ROW(init_path_null, 100000) {
+ROW(init_path_null, 100000, EK0006) {
   return aclprofInit(NULL, 4);
 }
 ROW(init_length_0, 100000) {
@@ -41,7 +41,7 @@ ROW(init_twice, 100002) {
   MUST(init());
   return init();
 }
-ROW(init_null_comes_before_twice, 100000) {
+ROW(init_null_comes_before_twice, 100000, EK0006) {
   MUST(init());
   return aclprofInit(NULL, 0);
 }
@@ -129,26 +129,26 @@ static const uint32_t g_ids[65] = {0, 1, 0, 5};
 ROW(config_before_init, 1) {
   return create(g_ids, 1, ACL_PROF_ACL_API);
 }
-ROW(config_list_null, 0) {
+ROW(config_list_null, 0, EK0006) {
   return create(NULL, 1, ACL_PROF_ACL_API);
 }
-ROW(config_events, 0) {
+ROW(config_events, 0, EK0001) {
   return NULL_OR_NOT(aclprofCreateConfig((uint32_t*)(uintptr_t)g_ids, 1, ACL_AICORE_NONE,
                                          (const aclprofAicoreEvents*)(const void*)g_ids, ACL_PROF_ACL_API));
 }
-ROW(config_65_devices, 0) {
+ROW(config_65_devices, 0, EK0001) {
   return create(g_ids, 65, ACL_PROF_ACL_API);
 }
-ROW(config_more_devices_than_there_are, 0) {
+ROW(config_more_devices_than_there_are, 0, EK0001) {
   return create(g_ids, 3, ACL_PROF_ACL_API);
 }
-ROW(config_device_5_of_2, 0) {
+ROW(config_device_5_of_2, 0, EK0001) {
   return create(g_ids + 3, 1, ACL_PROF_ACL_API);
 }
-ROW(config_device_twice, 0) {
+ROW(config_device_twice, 0, EK0001) {
   return create((const uint32_t[]){0, 0}, 2, ACL_PROF_ACL_API);
 }
-ROW(config_no_device, 0) {
+ROW(config_no_device, 0, EK0001) {
   return create(NULL, 0, ACL_PROF_ACL_API);
 }
 ROW(config_no_device_but_marks, 1) {
@@ -163,7 +163,7 @@ ROW(config_unknown_types_are_taken, 1) {
 ROW(config_unknown_metrics_are_taken, 1) {
   return NULL_OR_NOT(aclprofCreateConfig((uint32_t*)(uintptr_t)g_ids, 1, (aclprofAicoreMetrics)77, NULL, 1));
 }
-ROW(destroy_null, 100000) {
+ROW(destroy_null, 100000, EK0006) {
   return aclprofDestroyConfig(NULL);
 }
 ROW(destroy_works, 0) {
@@ -208,7 +208,7 @@ ROW(set_257_bytes, 100000) {
   text[257] = '\0';
   return aclprofSetConfig(ACL_PROF_SYS_IO_FREQ, text, 257);
 }
-ROW(set_null, 100000) {
+ROW(set_null, 100000, EK0006) {
   return aclprofSetConfig(ACL_PROF_SYS_IO_FREQ, NULL, 2);
 }
 ROW(set_length_is_not_strlen, 100000) {
@@ -454,11 +454,11 @@ ROW(command_set, 0) {
 static int64_t features(int (*get)(size_t*, void**), size_t* size, void** data) {
   return get(size, data);
 }
-ROW(features_size_null, 100000) {
+ROW(features_size_null, 100000, EK0006) {
   void* data = NULL;
   return features(aclprofGetSupportedFeatures, NULL, &data);
 }
-ROW(features_data_null, 100000) {
+ROW(features_data_null, 100000, EK0006) {
   size_t size = 0;
   return features(aclprofGetSupportedFeatures, &size, NULL);
 }
@@ -503,7 +503,7 @@ static int64_t status(size_t size) {
   told.size = size;
   return npuprofGetStatus(&told);
 }
-ROW(status_null, 100000) {
+ROW(status_null, 100000, EK0006) {
   return npuprofGetStatus(NULL);
 }
 ROW(status_of_an_unknown_size, 100000) {
@@ -513,7 +513,7 @@ ROW(status_works, 0) {
   return status(sizeof(npuprofStatus));
 }
 
-ROW(warmup_null, 100000) {
+ROW(warmup_null, 100000, EK0006) {
   MUST(init());
   return aclprofWarmup(NULL);
 }
@@ -550,4 +550,67 @@ ROW(warmup_then_stop_then_start, 0) {
 }
 ROW(command_warmup, 100042) {
   return aclprofWarmup(config(0, ACL_PROF_MSPROFTX));
+}
+
+/* The process waits for whoever attaches. */
+ROW(dynamic_init, 200006) {
+  return init();
+}
+ROW(dynamic_start, 200006) {
+  return aclprofStart(config(0, ACL_PROF_MSPROFTX));
+}
+ROW(dynamic_start_after_acl_init, 100042) {
+  MUST(aclInit(NULL));
+  return aclprofStart(config(0, ACL_PROF_MSPROFTX));
+}
+ROW(dynamic_warmup, 100043) {
+  return aclprofWarmup(config(0, ACL_PROF_MSPROFTX));
+}
+ROW(dynamic_warmup_after_acl_init, 100042) {
+  MUST(aclInit(NULL));
+  return aclprofWarmup(config(0, ACL_PROF_MSPROFTX));
+}
+ROW(dynamic_stop, 0) {
+  return aclprofStop(NULL);
+}
+
+/* Windows of disjoint devices. */
+static aclprofConfig* of_device(uint32_t device) {
+  aclprofConfig* made =
+      aclprofCreateConfig(&device, 1, ACL_AICORE_NONE, NULL, ACL_PROF_TASK_TIME | ACL_PROF_MSPROFTX);
+  must(made == NULL, "aclprofCreateConfig");
+  return made;
+}
+static void start_two(void) {
+  MUST(init());
+  MUST(aclprofStart(of_device(0)));
+  MUST(aclprofStart(of_device(1)));
+}
+ROW(windows_start_of_another_device, 0) {
+  MUST(init());
+  MUST(aclprofStart(of_device(0)));
+  return aclprofStart(of_device(1));
+}
+ROW(windows_start_of_a_device_more_than_two_have, 100042) {
+  static const uint32_t all[] = {0, 1, 2};
+  start_two();
+  return aclprofStart(aclprofCreateConfig((uint32_t*)(uintptr_t)all, 3, ACL_AICORE_NONE, NULL,
+                                          ACL_PROF_TASK_TIME | ACL_PROF_MSPROFTX));
+}
+ROW(windows_start_with_other_types, 100010) {
+  start_two();
+  return aclprofStart(config(2, ACL_PROF_ACL_API));
+}
+ROW(windows_stop_of_one, 0) {
+  start_two();
+  return aclprofStop(of_device(1));
+}
+ROW(windows_stop_of_a_device_of_none, 100010) {
+  start_two();
+  return aclprofStop(of_device(2));
+}
+ROW(windows_warmup_of_another_device, 148047) {
+  MUST(init());
+  MUST(aclprofStart(of_device(0)));
+  return aclprofWarmup(of_device(1));
 }

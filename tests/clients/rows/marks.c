@@ -28,7 +28,7 @@ ROW(step_number_is_at_offset_8, 2) {
   memcpy(&number, (const char*)aclprofCreateStepInfo() + 8, sizeof number);
   return (int64_t)number;
 }
-ROW(step_null, 100000) {
+ROW(step_null, 100000, EK0006) {
   return step(NULL, ACL_STEP_START, NULL);
 }
 ROW(step_start, 0) {
@@ -65,6 +65,7 @@ ROW(step_may_be_tried_again, 0) {
   aclprofStepInfo* one = aclprofCreateStepInfo();
   aclrtStream good = stream();
   must(step(one, ACL_STEP_START, &nothing) != 500002, "a stream that is none");
+  npuprofTakeError();
   return step(one, ACL_STEP_START, good);
 }
 ROW(step_destroyed, 100000) {
@@ -81,10 +82,10 @@ static void* stamp(void) {
 static int64_t message(void* one, const char* text, uint32_t length) {
   return aclprofSetStampTraceMessage(one, text, length);
 }
-ROW(stamp_before_a_session, 0) {
+ROW(stamp_before_a_session, 0, EK0002) {
   return NULL_OR_NOT(aclprofCreateStamp());
 }
-ROW(stamp_in_a_session_without_marks, 0) {
+ROW(stamp_in_a_session_without_marks, 0, EK0002) {
   MUST(init());
   MUST(aclprofStart(config(1, ACL_PROF_ACL_API)));
   return NULL_OR_NOT(aclprofCreateStamp());
@@ -98,7 +99,7 @@ ROW(stamp_after_stop, 1) {
   MUST(aclprofStop(NULL));
   return NULL_OR_NOT(aclprofCreateStamp());
 }
-ROW(stamp_after_finalize, 0) {
+ROW(stamp_after_finalize, 0, EK0002) {
   start_marks();
   MUST(aclprofFinalize());
   return NULL_OR_NOT(aclprofCreateStamp());
@@ -108,10 +109,10 @@ ROW(stamp_101, 1) {
   for (int i = 0; i < 100; ++i) stamp();
   return NULL_OR_NOT(aclprofCreateStamp());
 }
-ROW(message_stamp_null, -1) {
+ROW(message_stamp_null, -1, EK0006) {
   return message(NULL, "x", 1);
 }
-ROW(message_null, -1) {
+ROW(message_null, -1, EK0006) {
   start_marks();
   return message(stamp(), NULL, 1);
 }
@@ -130,18 +131,18 @@ ROW(message_127, 0) {
   start_marks();
   return message(stamp(), g_long, 127);
 }
-ROW(message_128, -1) {
+ROW(message_128, -1, EK0001) {
   start_marks();
   return message(stamp(), g_long, 128);
 }
-ROW(mark_null, -1) {
+ROW(mark_null, -1, EK0006) {
   return aclprofMark(NULL);
 }
 ROW(mark_works, 0) {
   start_marks();
   return aclprofMark(stamp());
 }
-ROW(mark_destroyed, -1) {
+ROW(mark_destroyed, -1, EK0001) {
   start_marks();
   void* one = stamp();
   aclprofDestroyStamp(one);
@@ -155,36 +156,36 @@ static int64_t mark_ex(const char* text, size_t length) {
 ROW(mark_ex_works, 0) {
   return mark_ex("x", 1);
 }
-ROW(mark_ex_message_null, -1) {
+ROW(mark_ex_message_null, -1, EK0006) {
   return mark_ex(NULL, 1);
 }
-ROW(mark_ex_stream_null, -1) {
+ROW(mark_ex_stream_null, -1, EK0006) {
   start_marks();
   return aclprofMarkEx("x", 1, NULL);
 }
-ROW(mark_ex_empty, -1) {
+ROW(mark_ex_empty, -1, EK0001) {
   return mark_ex("", 0);
 }
-ROW(mark_ex_length_is_not_strlen, -1) {
+ROW(mark_ex_length_is_not_strlen, -1, EK0001) {
   return mark_ex("xy", 1);
 }
 ROW(mark_ex_155, 0) {
   return mark_ex(g_long + 3, 155);
 }
-ROW(mark_ex_156, -1) {
+ROW(mark_ex_156, -1, EK0001) {
   return mark_ex(g_long + 2, 156);
 }
-ROW(mark_ex_without_a_session, -1) {
+ROW(mark_ex_without_a_session, -1, EK0002) {
   return aclprofMarkEx("x", 1, stream());
 }
-ROW(push_null, 100000) {
+ROW(push_null, 100000, EK0006) {
   return aclprofPush(NULL);
 }
 ROW(push_works, 0) {
   start_marks();
   return aclprofPush(stamp());
 }
-ROW(pop_empty, -1) {
+ROW(pop_empty, -1, EK0002) {
   return aclprofPop();
 }
 ROW(pop_works, 0) {
@@ -192,15 +193,15 @@ ROW(pop_works, 0) {
   MUST(aclprofPush(stamp()));
   return aclprofPop();
 }
-ROW(range_start_stamp_null, 100000) {
+ROW(range_start_stamp_null, 100000, EK0006) {
   uint32_t id;
   return aclprofRangeStart(NULL, &id);
 }
-ROW(range_start_id_null, 100000) {
+ROW(range_start_id_null, 100000, EK0006) {
   start_marks();
   return aclprofRangeStart(stamp(), NULL);
 }
-ROW(range_stop_unknown, -1) {
+ROW(range_stop_unknown, -1, EK0001) {
   start_marks();
   return aclprofRangeStop(100);
 }
@@ -210,32 +211,32 @@ ROW(range_stop_works, 0) {
   MUST(aclprofRangeStart(stamp(), &id));
   return aclprofRangeStop(id);
 }
-ROW(range_stop_twice, -1) {
+ROW(range_stop_twice, -1, EK0001) {
   uint32_t id = 0;
   start_marks();
   MUST(aclprofRangeStart(stamp(), &id));
   MUST(aclprofRangeStop(id));
   return aclprofRangeStop(id);
 }
-ROW(category_name_without_a_session, -1) {
+ROW(category_name_without_a_session, -1, EK0002) {
   return aclprofSetCategoryName(1, "io");
 }
 ROW(category_name_works, 0) {
   start_marks();
   return aclprofSetCategoryName(1, "io");
 }
-ROW(category_stamp_null, -1) {
+ROW(category_stamp_null, -1, EK0006) {
   return aclprofSetStampCategory(NULL, 1);
 }
 ROW(category_works, 0) {
   start_marks();
   return aclprofSetStampCategory(stamp(), 1);
 }
-ROW(payload_stamp_null, -1) {
+ROW(payload_stamp_null, -1, EK0006) {
   int value = 1;
   return aclprofSetStampPayload(NULL, 0, &value);
 }
-ROW(payload_value_null, -1) {
+ROW(payload_value_null, -1, EK0006) {
   start_marks();
   return aclprofSetStampPayload(stamp(), 0, NULL);
 }
@@ -248,7 +249,7 @@ ROW(tag_name_works, 0) {
   start_marks();
   return aclprofSetStampTagName(stamp(), "tag", 3);
 }
-ROW(tag_name_null, -1) {
+ROW(tag_name_null, -1, EK0006) {
   start_marks();
   return aclprofSetStampTagName(stamp(), NULL, 3);
 }
@@ -256,7 +257,7 @@ ROW(call_stack_works, 0) {
   start_marks();
   return aclprofSetStampCallStack(stamp(), "f;g", 3);
 }
-ROW(call_stack_stamp_null, -1) {
+ROW(call_stack_stamp_null, -1, EK0006) {
   return aclprofSetStampCallStack(NULL, "f;g", 3);
 }
 ROW(report_stamp_is_not_taken, 200006) {
@@ -269,10 +270,10 @@ ROW(switch_off_keeps_stamps, 0) {
   return aclprofMark(stamp());
 }
 
-ROW(str2id_empty, -1) {
+ROW(str2id_empty, -1, EK0001) {
   return (int64_t)aclprofStr2Id("");
 }
-ROW(str2id_null, -1) {
+ROW(str2id_null, -1, EK0006) {
   return (int64_t)aclprofStr2Id(NULL);
 }
 ROW(str2id_a, ((int64_t)97 << 32) | 97) {
@@ -285,13 +286,13 @@ static int64_t push_ex(uint32_t type, uint32_t count, uint32_t dimensions) {
   aclprofEventAttributes attributes = {ACL_PROF_EVENT_ATTR_VERSION, sizeof attributes, type, {&info}};
   return aclprofRangePushEx(&attributes);
 }
-ROW(push_ex_null, 100000) {
+ROW(push_ex_null, 100000, EK0006) {
   return aclprofRangePushEx(NULL);
 }
 ROW(push_ex_works, 0) {
   return push_ex(ACL_PROF_MESSAGE_TENSOR_INFO, 1, 8);
 }
-ROW(push_ex_other_message, -1) {
+ROW(push_ex_other_message, -1, EK0001) {
   return push_ex(1, 1, 1);
 }
 ROW(push_ex_nine_dimensions, 100000) {
@@ -436,4 +437,41 @@ ROW(report_event_null, MSPROF_ERROR_CONFIG_INVALID) {
 ROW(report_event_of_another_magic, MSPROF_ERROR_CONFIG_INVALID) {
   start_marks();
   return report_event(1);
+}
+
+/* Outside of a session, with handles that are not NULL. */
+static int g_handle;
+ROW(message_without_a_session, -1, EK0002) {
+  return message(&g_handle, "x", 1);
+}
+ROW(mark_without_a_session, -1, EK0002) {
+  return aclprofMark(&g_handle);
+}
+ROW(push_without_a_session, -1, EK0002) {
+  return aclprofPush(&g_handle);
+}
+ROW(pop_without_a_session, -1, EK0002) {
+  return aclprofPop();
+}
+ROW(range_start_without_a_session, -1, EK0002) {
+  uint32_t id;
+  return aclprofRangeStart(&g_handle, &id);
+}
+ROW(range_stop_without_a_session, -1, EK0002) {
+  return aclprofRangeStop(1);
+}
+ROW(category_without_a_session, -1, EK0002) {
+  return aclprofSetStampCategory(&g_handle, 1);
+}
+ROW(payload_without_a_session, -1, EK0002) {
+  return aclprofSetStampPayload(&g_handle, 0, &g_handle);
+}
+ROW(push_of_what_is_no_stamp, -1, EK0001) {
+  start_marks();
+  return aclprofPush(&g_handle);
+}
+ROW(range_start_of_what_is_no_stamp, -1, EK0001) {
+  uint32_t id;
+  start_marks();
+  return aclprofRangeStart(&g_handle, &id);
 }

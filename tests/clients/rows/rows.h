@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One published row of what a function returns: ROW(name, what) { ...; return what the call returned; }
- * Each row is a test of its own, in a process of its own that has called aclInit() and nothing else.
+ * Each row is a test of its own, in a process of its own that has called aclInit() and nothing else; those whose name begins
+ * with dynamic_ have PROFILING_MODE=dynamic and have not called it.
+ * A refusal comes with a sentence of the published family. What is no code of the interface has the family as a third
+ * argument; so have codes that are not of the family which main.c has for them. NONE: there is no sentence.
  */
 #ifndef ROWS_H
 #define ROWS_H
@@ -15,12 +18,13 @@
 #include "npuprof/acl_prof_loaded.h"
 #include "npuprof/npuprof.h"
 
-/* A code of the interface comes with a sentence for npuprofTakeError(). */
-void add_row(const char* name, int64_t expected, int64_t (*run)(void));
-#define ROW(name, expected)                                   \
+/* @family  of the sentence for npuprofTakeError(), "" for that of the code */
+void add_row(const char* name, int64_t expected, const char* family, int64_t (*run)(void));
+#define ROW(name, ...) ROW_OF(name, __VA_ARGS__, )
+#define ROW_OF(name, expected, family, ...)                   \
   static int64_t row_##name(void);                            \
   __attribute__((constructor)) static void add_##name(void) { \
-    add_row(#name, (int64_t)(expected), row_##name);          \
+    add_row(#name, (int64_t)(expected), #family, row_##name); \
   }                                                           \
   static int64_t row_##name(void)
 

@@ -28,14 +28,14 @@ ROW(subscribe_config_works, 1) {
   int fd = 1;
   return NULL_OR_NOT(aclprofCreateSubscribeConfig(1, ACL_AICORE_NONE, &fd));
 }
-ROW(subscribe_config_fd_null, 0) {
+ROW(subscribe_config_fd_null, 0, EK0006) {
   return NULL_OR_NOT(aclprofCreateSubscribeConfig(1, ACL_AICORE_NONE, NULL));
 }
-ROW(subscribe_config_switch_2, 0) {
+ROW(subscribe_config_switch_2, 0, EK0001) {
   int fd = 1;
   return NULL_OR_NOT(aclprofCreateSubscribeConfig(2, ACL_AICORE_NONE, &fd));
 }
-ROW(subscribe_config_destroy_null, 100000) {
+ROW(subscribe_config_destroy_null, 100000, EK0006) {
   return aclprofDestroySubscribeConfig(NULL);
 }
 ROW(subscribe_config_destroy_twice, 100000) {
@@ -55,7 +55,7 @@ ROW(subscribe_unknown_model, 100011) {
 ROW(subscribe_unknown_model_comes_before_null, 100011) {
   return aclprofModelSubscribe(8, NULL);
 }
-ROW(subscribe_config_null, 100000) {
+ROW(subscribe_config_null, 100000, EK0006) {
   return aclprofModelSubscribe(loaded(), NULL);
 }
 ROW(subscribe_for_nothing, 100000) {
@@ -84,6 +84,7 @@ ROW(subscribe_another_model_otherwise, 100010) {
 }
 ROW(subscribe_may_be_tried_again, 0) {
   must(subscribe(1, 77) != 100000, "an unknown group");
+  npuprofTakeError();
   return aclprofModelSubscribe(7, wish(1, ACL_AICORE_NONE));
 }
 ROW(unsubscribe_unknown_model, 100011) {
@@ -192,23 +193,38 @@ ROW(command_unsubscribe, 100042) {
   return aclprofModelUnSubscribe(loaded());
 }
 
+ROW(unset_of_another_device_keeps_the_model, 0) {
+  MUST(MsprofSetDeviceIdByGeModelIdx(7, 0));
+  MUST(MsprofUnsetDeviceIdByGeModelIdx(7, 1));
+  MUST(aclrtSetDevice(0));
+  return aclprofModelSubscribe(7, wish(1, ACL_AICORE_NONE));
+}
+ROW(unset_forgets_the_model, 100011) {
+  MUST(MsprofUnsetDeviceIdByGeModelIdx(loaded(), 0));
+  return aclprofModelSubscribe(7, wish(1, ACL_AICORE_NONE));
+}
+ROW(dynamic_subscribe, 100042) {
+  MUST(MsprofSetDeviceIdByGeModelIdx(7, 0));
+  return aclprofModelSubscribe(7, wish(1, ACL_AICORE_NONE));
+}
+
 static const char g_foreign[160] = {1};
 ROW(op_size, 80) {
   size_t size = 0;
   MUST(aclprofGetOpDescSize(&size));
   return (int64_t)size;
 }
-ROW(op_size_null, 100000) {
+ROW(op_size_null, 100000, EK0006) {
   return aclprofGetOpDescSize(NULL);
 }
 static int64_t number(const void* data, size_t bytes) {
   uint32_t found;
   return aclprofGetOpNum(data, bytes, &found);
 }
-ROW(op_number_data_null, 100000) {
+ROW(op_number_data_null, 100000, EK0006) {
   return number(NULL, 80);
 }
-ROW(op_number_null, 100000) {
+ROW(op_number_null, 100000, EK0006) {
   return aclprofGetOpNum(g_foreign, 80, NULL);
 }
 ROW(op_number_of_half_an_item, 100000) {
@@ -224,26 +240,26 @@ ROW(op_name_of_a_wrong_signature, 100000) {
   char name[64];
   return aclprofGetOpName(g_foreign, 80, 0, name, sizeof name);
 }
-ROW(op_name_length_null, 100000) {
+ROW(op_name_length_null, 100000, EK0006) {
   return aclprofGetOpNameLen(g_foreign, 80, 0, NULL);
 }
-ROW(op_name_room_null, 100000) {
+ROW(op_name_room_null, 100000, EK0006) {
   return aclprofGetOpName(g_foreign, 80, 0, NULL, 64);
 }
 ROW(op_type_of_a_wrong_signature, 100000) {
   char type[64];
   return aclprofGetOpType(g_foreign, 80, 0, type, sizeof type);
 }
-ROW(op_type_length_null, 100000) {
+ROW(op_type_length_null, 100000, EK0006) {
   return aclprofGetOpTypeLen(g_foreign, 80, 0, NULL);
 }
-ROW(op_start_of_a_wrong_signature, 0) {
+ROW(op_start_of_a_wrong_signature, 0, EK0001) {
   return (int64_t)aclprofGetOpStart(g_foreign, 80, 0);
 }
-ROW(op_end_of_a_wrong_signature, 0) {
+ROW(op_end_of_a_wrong_signature, 0, EK0001) {
   return (int64_t)aclprofGetOpEnd(g_foreign, 80, 0);
 }
-ROW(op_duration_of_a_wrong_signature, 0) {
+ROW(op_duration_of_a_wrong_signature, 0, EK0001) {
   return (int64_t)aclprofGetOpDuration(g_foreign, 80, 0);
 }
 ROW(op_model_of_a_wrong_signature, 100000) {
@@ -252,12 +268,12 @@ ROW(op_model_of_a_wrong_signature, 100000) {
 ROW(op_graph_of_a_wrong_signature, 100000) {
   return (int64_t)aclprofGetGraphId(g_foreign, 80, 0);
 }
-ROW(op_flag_null, 0xFF) {
+ROW(op_flag_null, 0xFF, EK0006) {
   return aclprofGetOpFlag(NULL, 80, 0);
 }
-ROW(op_flag_of_an_index_there_is_not, 0xFF) {
+ROW(op_flag_of_an_index_there_is_not, 0xFF, EK0001) {
   return aclprofGetOpFlag(g_foreign, 80, 1);
 }
-ROW(op_attribute_null, 0) {
+ROW(op_attribute_null, 0, EK0006) {
   return NULL_OR_NOT(aclprofGetOpAttriValue(NULL, 80, 0, ACL_SUBSCRIBE_ATTRI_THREADID));
 }
