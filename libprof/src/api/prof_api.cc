@@ -38,6 +38,24 @@ int32_t Report(RecordClass record_class, uint32_t flag, const void* record) {
   return QueueSet::Process().Report(record_class, flag != 0, record) ? MSPROF_ERROR_NONE : MSPROF_ERROR;
 }
 
+// Not part of its entry, which would save registers for it before it knows whether anybody collects.
+[[gnu::noinline]] int32_t ReportBatch(uint32_t nonPersistentFlag, const void* data, uint32_t length) {
+  if (!data || length == 0 || length > kBatchBytes || length % sizeof(MsprofAdditionalInfo) != 0) {
+    return MSPROF_ERROR_CONFIG_INVALID;
+  }
+  const auto* record = static_cast<const MsprofAdditionalInfo*>(data);
+  const size_t count = length / sizeof(MsprofAdditionalInfo);
+  for (size_t i = 0; i < count; ++i) {
+    if (!HasMagic(&record[i])) return MSPROF_ERROR_CONFIG_INVALID;
+  }
+  int32_t result = MSPROF_ERROR_NONE;
+  for (size_t i = 0; i < count; ++i) {
+    if (!QueueSet::Process().Report(RecordClass::kAdditional, nonPersistentFlag != 0, &record[i]))
+      result = MSPROF_ERROR;
+  }
+  return result;
+}
+
 int32_t AsMsprofCode(int code) {
   if (code == 0) return MSPROF_ERROR_NONE;
   return code == npuprof::code::kInvalidConfig || code == npuprof::code::kInvalidParam
@@ -138,21 +156,7 @@ int32_t MsprofReportAdditionalInfo(uint32_t nonPersistentFlag, const void* data,
 }
 
 int32_t MsprofReportBatchAdditionalInfo(uint32_t nonPersistentFlag, const void* data, uint32_t length) {
-  if (!QueueSet::Collecting()) return MSPROF_ERROR_NONE;
-  if (!data || length == 0 || length > kBatchBytes || length % sizeof(MsprofAdditionalInfo) != 0) {
-    return MSPROF_ERROR_CONFIG_INVALID;
-  }
-  const auto* record = static_cast<const MsprofAdditionalInfo*>(data);
-  const size_t count = length / sizeof(MsprofAdditionalInfo);
-  for (size_t i = 0; i < count; ++i) {
-    if (!HasMagic(&record[i])) return MSPROF_ERROR_CONFIG_INVALID;
-  }
-  int32_t result = MSPROF_ERROR_NONE;
-  for (size_t i = 0; i < count; ++i) {
-    if (!QueueSet::Process().Report(RecordClass::kAdditional, nonPersistentFlag != 0, &record[i]))
-      result = MSPROF_ERROR;
-  }
-  return result;
+  return QueueSet::Collecting() ? ReportBatch(nonPersistentFlag, data, length) : MSPROF_ERROR_NONE;
 }
 
 size_t MsprofGetBatchReportMaxSize(uint32_t) {
