@@ -205,6 +205,27 @@ void npuprof_close_gaps(struct npuprof_session *session)
 
 /* --- Timer of rings that the device writes --- */
 
+static void npuprof_poll_begin(struct npuprof_session *session, u64 begin_ns)
+{
+	unsigned long flags;
+
+	lockdep_assert_held(&session->poll_lock);
+	session->poll_begin_ns = begin_ns;
+	flags = npuprof_lock(session->npu);
+	session->poll_asked = false;
+	npuprof_unlock(session->npu, flags);
+}
+
+/* When the next look is due, @next_ns after @now unless somebody cannot wait. */
+static u64 npuprof_poll_due(const struct npuprof_session *session, u64 now, u64 next_ns, bool over)
+{
+	lockdep_assert_held(&session->npu->lock);
+	/* Whoever asked during the round may mean a ring that it had passed. */
+	if (!over || session->poll_asked)
+		return session->poll_rest_ns;
+	return max(now + next_ns, session->poll_rest_ns);
+}
+
 static enum hrtimer_restart npuprof_poll_timer(struct hrtimer *timer)
 {
 	struct npuprof_session *session = container_of(timer, struct npuprof_session, poll_timer);
@@ -216,7 +237,7 @@ static enum hrtimer_restart npuprof_poll_timer(struct hrtimer *timer)
 
 	spin_lock(&session->poll_lock);
 	if (!session->poll_next)
-		session->poll_begin_ns = begin;
+		npuprof_poll_begin(session, begin);
 	if (READ_ONCE(session->timers_on))
 		next = npu->ops->poll(session, npuprof_slot_end(npu, begin));
 	over = !session->poll_next;
@@ -230,9 +251,7 @@ static enum hrtimer_restart npuprof_poll_timer(struct hrtimer *timer)
 		session->poll_rest_ns = max(session->poll_rest_ns,
 					    session->poll_begin_ns + NPUPROF_POLL_MIN_NS);
 	if (next && session->timers_on)
-		hrtimer_start(timer,
-			      ns_to_ktime(over ? max(now + next, session->poll_rest_ns) :
-						 session->poll_rest_ns),
+		hrtimer_start(timer, ns_to_ktime(npuprof_poll_due(session, now, next, over)),
 			      HRTIMER_MODE_ABS_SOFT);
 	npuprof_send_wakeup(session);
 	npuprof_charge(npu, &session->account, now - begin);
@@ -249,6 +268,8 @@ static enum hrtimer_restart npuprof_poll_timer(struct hrtimer *timer)
 void npuprof_poll_now(struct npuprof_session *session)
 {
 	lockdep_assert_held(&session->npu->lock);
+	/* The timer may be at work, and sets itself when it is done. */
+	session->poll_asked = true;
 	if (session->timers_on)
 		hrtimer_start(&session->poll_timer, ns_to_ktime(session->poll_rest_ns),
 			      HRTIMER_MODE_ABS_SOFT);

@@ -176,6 +176,8 @@ struct npuprof_group {
  * @poll_rest_ns: up to when it leaves the CPU to others, in CLOCK_MONOTONIC
  * @poll_begin_ns: when the round of looks that is under way began, or the last one
  * @poll_next: the ring that the round has come to, 0 between rounds
+ * @poll_asked: npuprof_poll_now() was called since the round began, so that another has to follow
+ *	at once; under npuprof_device.lock
  * @poll_any: it found rings that the device writes; for the driver
  * @poll_progress: it found news; for the driver
  * @poll_lock: serialises those looks
@@ -235,6 +237,7 @@ struct npuprof_session {
 	u64 poll_rest_ns;
 	u64 poll_begin_ns;
 	unsigned int poll_next;
+	bool poll_asked;
 	bool poll_any;
 	bool poll_progress;
 	spinlock_t poll_lock; /* looks at rings that the device writes */
