@@ -149,11 +149,15 @@ void npuprof_sessions_remove(struct npuprof_device *npu, bool present)
 		if (!npuprof_session_active(session))
 			continue;
 		npuprof_timers_stop(session);
+		if (session->state == NPUPROF_SESSION_RUNNING)
+			npuprof_shut(session);
 		if (!session->paused) {
 			/* What the device wrote to memory before it went is all there. */
 			npuprof_settle(session);
-			if (present)
+			if (present) {
 				npuprof_cut(session, NPUPROF_LOSS_REMOVED);
+				npuprof_sampler_rest(session);
+			}
 			npu->ops->disarm(session);
 		}
 		npuprof_drop_power(session);
@@ -163,6 +167,9 @@ void npuprof_sessions_remove(struct npuprof_device *npu, bool present)
 	list_for_each_entry(session, &npu->sessions, node)
 		npuprof_end_of_device(session);
 	npuprof_unlock(npu, flags);
+	list_for_each_entry(session, &npu->sessions, node)
+		if (npuprof_session_active(session))
+			trace_npuprof_stop(session, session->stop.clock, session->straddling);
 }
 
 /**

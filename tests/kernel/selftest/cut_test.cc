@@ -21,7 +21,8 @@ constexpr uint64_t kSmallKernels = 10, kSmallBlocks = 4;
 constexpr uint64_t kLargeBlocks = 96;
 
 struct Cut : OnBothPaths {
-  enum { kLog = 1, kPmu, kSoc, kAicpu, kBlocks };  // rings; from kBlocks on one per matrix core
+  // Rings; from kBlocks on one per matrix core, then one per vector core, each sampled over registers.
+  enum { kLog = 1, kPmu, kSoc, kAicpu, kBlocks };
 
   void Begin(Profiler& profiler, uint32_t device = 0) {
     ASSERT_EQ(profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 4096, path())), kLog);
@@ -32,14 +33,26 @@ struct Cut : OnBothPaths {
     for (int core = 0; core < cores_; ++core)
       ASSERT_EQ(profiler.Add(BlockRing(NPUPROF_CORE_CUBE, static_cast<uint16_t>(core), 256, path())),
                 kBlocks + core);
+    // Less often than any test takes: there is a sample because something ended, or none.
+    vectors_ = static_cast<int>(profiler.Query().vector_cores);
+    for (int core = 0; core < vectors_; ++core)
+      ASSERT_EQ(profiler.Add(SampleRing(NPUPROF_CORE_VECTOR, static_cast<uint16_t>(core), 10 * kSecond, 16,
+                                        {0x8}, NPUPROF_RING_REGISTER_PATH)),
+                kBlocks + cores_ + core);
     before_ = port.Totals(device);
     profiler.Start();
   }
 
   void SmallKernels(uint32_t device = 0) {
     port.Submit(kSmallKernels, 1800, kSmallBlocks, 1, device);
+    npusim_task task{};
+    task.kind = NPUSIM_TASK_VECTOR;
+    task.block_dim = static_cast<uint32_t>(vectors_);
+    task.cycles = 1800;
+    task.peer = NPUSIM_LOCAL;
+    port.Submit(task, device);
     ASSERT_TRUE(port.Drain(device));
-    kernels_ += kSmallKernels;
+    kernels_ += kSmallKernels + 1;
     blocks_ += kSmallKernels * kSmallBlocks;
   }
 
@@ -57,7 +70,18 @@ struct Cut : OnBothPaths {
     return profiler.Head(ring) + profiler.Lost(ring);
   }
 
-  void ExpectAllAccountedFor(const Profiler& profiler, npuprof_loss_cause cause, uint32_t device = 0) {
+  void ExpectAllSampled(Profiler& profiler, uint32_t device) {
+    uint64_t cycles = 0;
+    for (int core = 0; core < vectors_; ++core)
+      for (const auto& sample : profiler.Read<npuprof_rec_core_sample>(kBlocks + cores_ + core))
+        cycles += sample.cycles;
+    EXPECT_GT(cycles, 0u);
+    EXPECT_EQ(cycles, port.Totals(device).cycles[1] - before_.cycles[1])
+        << "what was counted since the last sample";
+  }
+
+  void ExpectAllAccountedFor(Profiler& profiler, npuprof_loss_cause cause, uint32_t device = 0) {
+    ExpectAllSampled(profiler, device);
     const npusim_totals after = port.Totals(device);
     EXPECT_EQ(Offered(profiler, kLog), 2 * (after.recorded_started - before_.recorded_started));
     EXPECT_EQ(Offered(profiler, kPmu), kernels_);
@@ -86,7 +110,7 @@ struct Cut : OnBothPaths {
 
   Port port;
   npusim_totals before_{};
-  int cores_ = 0;
+  int cores_ = 0, vectors_ = 0;
   uint64_t kernels_ = 0, blocks_ = 0;
 };
 ON_BOTH_PATHS(Cut);

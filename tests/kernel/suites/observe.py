@@ -14,6 +14,7 @@ from events import TRACING, Trace
 from npu import Port, Session, read, write
 
 DEBUG = "/sys/kernel/debug/npuprof/0"
+DRIVER = "/sys/bus/pci/drivers/npuprof_refnpu"
 port = None
 command = None
 
@@ -222,7 +223,15 @@ def test_a_session_that_ends_without_stop_is_traced_as_stopped():
         refuse(0)
         session.close()
 
-    for how in (lambda: begin().close(), killed, given_up):
+    def unbound():
+        address = os.path.basename(npu.pci(0))
+        session = begin()
+        write(f"{DRIVER}/unbind", address)
+        session.close()
+        write(f"{DRIVER}/bind", address)
+        npu.wait_for(lambda: os.path.exists("/dev/npuprof0"), "the device to come back")
+
+    for how in (lambda: begin().close(), killed, given_up, unbound):
         trace = run(how)
         stops = trace.of("stop", device=0)
         assert [(e["started"], e["ended"], e["rings"]) for e in stops] == [(3, 3, 2)], trace.events
