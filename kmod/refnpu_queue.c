@@ -12,8 +12,8 @@
 #include "refnpu.h"
 
 /*
- * Where the CPU's view has to be synchronised, so much of a ring is at most, in one look by a
- * timer: the copy is part of an operation that is not cut.
+ * Where the CPU's view has to be synchronised, so much of a ring is at most, in one look: the copy
+ * is part of an operation that is not cut.
  */
 #define REFNPU_SYNC_BYTES	SZ_16K
 
@@ -252,35 +252,40 @@ static u64 refnpu_head(struct refnpu *refnpu, struct npuprof_ring *ring, bool as
 	return head;
 }
 
-/* Publishes what the device wrote and renews its credit. Returns true if there was any progress. */
-static bool refnpu_queue_look(struct refnpu *refnpu, struct npuprof_ring *ring, bool ask)
+/*
+ * Publishes what the device wrote up to record @wrote, or as much of it as is done at a time, and
+ * renews its credit. With @last it is asked for drops once all is published. Returns true if there
+ * was any progress.
+ */
+static bool refnpu_queue_look(struct refnpu *refnpu, struct npuprof_ring *ring, u64 wrote,
+			      bool last)
 {
 	struct npuprof_account *account = &ring->session->account;
 	struct refnpu_queue *queue = refnpu_queue(ring);
 	struct npc_ring *producer = &ring->producer;
 	u64 before = producer->head;
 	u64 limit = queue->credit.limit;
+	u64 head = wrote;
 	bool renewed;
 	unsigned long flags;
-	u64 head;
 
 	lockdep_assert_held(&ring->session->poll_lock);
-	head = refnpu_head(refnpu, ring, ask);
 	/*
 	 * Impossible heads are the device's fault; the ring then stands still, which the reader
 	 * survives.
 	 */
 	if (head - before <= ring->config.slots) {
-		if (queue->sync && !ask)
+		if (queue->sync)
 			head = min(head, before + REFNPU_SYNC_BYTES / ring->config.record_size);
 		refnpu_sync(refnpu, ring, before, head, false);
 	}
+	last = last && head == wrote;
 
 	flags = npuprof_lock(&refnpu->npu);
 	if (!npc_ring_follow_device(producer, head))
 		npc_ring_publish(producer);
 	/* Nothing is dropped before the device has come to the end of what it was given. */
-	if ((ask || head >= queue->suspect) && !refnpu_dead(refnpu))
+	if ((last || head >= queue->suspect) && !refnpu_dead(refnpu))
 		refnpu_note_drops(refnpu, ring);
 	queue->suspect = limit;
 	renewed = npc_credit_renew(&queue->credit, producer);
@@ -341,7 +346,7 @@ u64 refnpu_poll(struct npuprof_session *session, u64 until)
 		if (!refnpu_queue(ring)->on)
 			continue;
 		session->poll_any = true;
-		if (refnpu_queue_look(refnpu, ring, false))
+		if (refnpu_queue_look(refnpu, ring, refnpu_head(refnpu, ring, false), false))
 			session->poll_progress = true;
 		else if (quiet)
 			refnpu_ask_to_wake(refnpu, ring);
@@ -357,6 +362,35 @@ u64 refnpu_poll(struct npuprof_session *session, u64 until)
 	return session->poll_interval_ns;
 }
 
+/*
+ * Publishes all that the device has written by now, piece by piece: soft interrupts, and the timer
+ * that looks at the same rings, have their turn in between.
+ */
+static void refnpu_queue_publish(struct refnpu *refnpu, struct npuprof_ring *ring)
+{
+	spinlock_t *poll_lock = &ring->session->poll_lock;
+	struct npc_ring *producer = &ring->producer;
+	u64 before, wrote;
+	bool over;
+
+	lockdep_assert_held(&refnpu->npu.mutex);
+	if (!refnpu_queue(ring)->on)
+		return;
+	spin_lock_bh(poll_lock);
+	wrote = refnpu_head(refnpu, ring, true);
+	spin_unlock_bh(poll_lock);
+	do {
+		spin_lock_bh(poll_lock);
+		/* That timer may have come further meanwhile. */
+		wrote = max(wrote, producer->head);
+		before = producer->head;
+		refnpu_queue_look(refnpu, ring, wrote, true);
+		over = producer->head == wrote || producer->head == before;
+		spin_unlock_bh(poll_lock);
+		cond_resched();
+	} while (!over);
+}
+
 /**
  * refnpu_queues_publish() - everything that the device has written is shown to the reader
  * @session: session
@@ -366,16 +400,9 @@ u64 refnpu_poll(struct npuprof_session *session, u64 until)
 void refnpu_queues_publish(struct npuprof_session *session)
 {
 	struct refnpu *refnpu = to_refnpu(session->npu);
-	struct npuprof_ring *ring;
 	unsigned int i;
 
 	lockdep_assert_held(&refnpu->npu.mutex);
-	for (i = 1; i < session->ring_count; i++) {
-		ring = session->rings[i];
-		spin_lock_bh(&session->poll_lock);
-		if (refnpu_queue(ring)->on)
-			refnpu_queue_look(refnpu, ring, true);
-		spin_unlock_bh(&session->poll_lock);
-		cond_resched();
-	}
+	for (i = 1; i < session->ring_count; i++)
+		refnpu_queue_publish(refnpu, session->rings[i]);
 }

@@ -61,6 +61,33 @@ TEST(Close, AfterStopTheDeviceWritesNothingAndNobodyLatches) {
   }
 }
 
+// Where the CPU's view has to be synchronised, that goes in pieces, in which others have their turn.
+TEST(Close, FlushAndStopShowAllHoweverMuchWaits) {
+  constexpr uint64_t kTasks = 4000;
+  Port port;
+  Profiler profiler;
+  const int log = profiler.Add(DeviceRing(NPUPROF_CHANNEL_TASK_LOG, 1u << 14, NPUPROF_RING_DEVICE_PATH));
+  const int pmu = profiler.Add(PmuRing(1u << 13, NPUPROF_RING_DEVICE_PATH));
+  profiler.Start();
+  for (unsigned round = 1; round <= 2; ++round) {
+    port.Submit(kTasks);
+    ASSERT_TRUE(port.Drain());
+    if (round == 1)
+      profiler.Flush();
+    else
+      profiler.Stop();
+    EXPECT_EQ(profiler.Head(log), 2 * round * kTasks);
+    EXPECT_EQ(profiler.Head(pmu), round * kTasks);
+  }
+  EXPECT_EQ(profiler.Lost(log) + profiler.Lost(pmu), 0u);
+  uint64_t last = 0;
+  for (const auto& record : profiler.Read<npuprof_rec_task_log>(log)) {
+    EXPECT_GE(record.clock, last) << "a record that was published and not there";
+    last = record.clock;
+  }
+  for (const auto& record : profiler.Read<npuprof_rec_task_pmu>(pmu)) EXPECT_GT(record.cycles, 0u);
+}
+
 // Register reads of a STOP with so many rings that the device writes.
 uint64_t ReadsOfStop(uint16_t rings) {
   Profiler profiler;
