@@ -68,11 +68,16 @@ void refnpu_read_core(struct refnpu *refnpu, struct npuprof_account *account, un
 		refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_OVERFLOW), overflow);
 }
 
-/* Whether a counter could pass its range between two samples. */
+/*
+ * Whether a counter could pass its range between two samples. That of a device which samples by
+ * itself cannot: it adds up what came in between.
+ */
 static bool refnpu_needs_overflow(const struct npuprof_ring *ring)
 {
 	const struct npuprof_query *caps = &ring->session->npu->caps;
 
+	if (ring->device_path)
+		return false;
 	return ring->config.period_ns * ring->stretch >
 	       npc_counter_deadline_ns(caps->counter_bits, caps->core_hz * REFNPU_COUNTS_PER_CYCLE);
 }

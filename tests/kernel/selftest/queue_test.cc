@@ -54,5 +54,33 @@ TEST(Rates, ARecordThatComesDuringALookIsSeenAtOnce) {
               static_cast<double>(most) / kMs);
 }
 
+// Counters of a core whose samples the device makes interrupted whenever they passed their range, and nobody was there who
+// would have read them for that.
+TEST(Rates, ACoreThatTheDeviceSamplesInterruptsNobody) {
+  constexpr uint64_t kCycles = 5'000'000'000;  // beyond the 32 bits of a counter
+  Port port;
+  Profiler profiler;
+  const int ring =
+      profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, kSecond, 64, {0x0e}, NPUPROF_RING_DEVICE_PATH));
+  ASSERT_GT(ring, 0);
+  profiler.Start();
+  const npuprof_stats first = profiler.Stats();
+  const npusim_port_stats before = port.Stats();
+  port.Submit(1, kCycles, 1);
+  uint64_t cycles = 0, counted = 0;
+  for (int k = 0; k < 10 && cycles < kCycles; ++k) {
+    ASSERT_TRUE(profiler.WaitReadable(5000));
+    profiler.Read<npuprof_rec_event>(0);
+    for (const auto& sample : profiler.Read<npuprof_rec_core_sample>(ring)) {
+      cycles += sample.cycles;
+      counted += sample.counters[0];
+    }
+  }
+  EXPECT_EQ(cycles, kCycles);
+  EXPECT_GT(counted, UINT32_MAX) << "no counter passed its range, so nothing is shown";
+  EXPECT_EQ(port.Stats().interrupts - before.interrupts, 0u);
+  EXPECT_EQ(profiler.Stats().interrupts - first.interrupts, 0u);
+}
+
 }  // namespace
 }  // namespace selftest
