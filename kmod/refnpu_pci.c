@@ -158,10 +158,20 @@ static void refnpu_find_events(struct refnpu *refnpu)
 		refnpu_self_write32(refnpu, REFNPU_TRACE_EVENT(0, i), 0);
 }
 
+/* No interrupt can start it any more; one may have, although the probe failed. */
+static void refnpu_stop_service(void *data)
+{
+	hrtimer_cancel(&((struct refnpu *)data)->service);
+}
+
 static int refnpu_request_irqs(struct refnpu *refnpu, struct pci_dev *pdev)
 {
 	int vector, err;
 
+	/* Undone after the interrupts and before the mapping goes, which the timer reads. */
+	err = devm_add_action_or_reset(&pdev->dev, refnpu_stop_service, refnpu);
+	if (err)
+		return err;
 	err = pci_alloc_irq_vectors(pdev, REFNPU_INT_VECTORS, REFNPU_INT_VECTORS, PCI_IRQ_MSIX);
 	if (err < 0)
 		return dev_err_probe(&pdev->dev, err, "no %u MSI-X vectors\n", REFNPU_INT_VECTORS);
@@ -178,8 +188,6 @@ static void refnpu_put(void *data)
 {
 	struct refnpu *refnpu = data;
 
-	/* No interrupt can start it any more; one may have, although the probe failed. */
-	hrtimer_cancel(&refnpu->service);
 	npuprof_device_put(&refnpu->npu);
 }
 
