@@ -123,7 +123,10 @@ static inline u64 npuprof_slot_end(const struct npuprof_device *npu, u64 begin_n
 	return begin_ns + npu->slot_work_ns;
 }
 
-/* Accounts for an interrupt or timer callback, or for what of it was done for somebody. */
+/*
+ * Accounts for an interrupt or timer callback, or for what of it was done for somebody. A callback
+ * begins before it waits for the lock: the CPU is nobody else's meanwhile.
+ */
 static inline void npuprof_charge(struct npuprof_device *npu, struct npuprof_account *account,
 				  u64 ns)
 {

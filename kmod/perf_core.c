@@ -296,14 +296,15 @@ enum hrtimer_restart npuprof_perf_timer(struct hrtimer *timer)
 {
 	struct npuprof_device *npu = container_of(timer, struct npuprof_device, perf.timer);
 	unsigned int cores = npuprof_cores(npu);
+	u64 begin = ktime_get_ns();
 	ktime_t next, rest;
-	u64 begin, spent = 0;
 	unsigned long irq;
+	u64 spent;
 
 	irq = npuprof_lock(npu);
 	if (npu->gone || !npu->perf.busy_cores)
 		goto out;
-	begin = ktime_get_ns();
+	spent = ktime_get_ns() - begin;
 	while (npu->perf.cursor < cores && spent < npu->slot_work_ns) {
 		npuprof_refresh(npu, npu->perf.cursor,
 				npu->perf.cores[npu->perf.cursor].counting | BIT(NPUPROF_CYCLES));

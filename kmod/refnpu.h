@@ -236,7 +236,7 @@ u64 refnpu_fifos_next(struct refnpu *refnpu);
 
 /* refnpu_service.c */
 void refnpu_service_start(struct refnpu *refnpu);
-void refnpu_interrupt(struct refnpu *refnpu);
+bool refnpu_interrupt(struct refnpu *refnpu);
 enum hrtimer_restart refnpu_service_timer(struct hrtimer *timer);
 
 /* refnpu_queue.c */

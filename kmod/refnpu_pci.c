@@ -15,8 +15,7 @@
 
 static irqreturn_t refnpu_irq(int irq, void *data)
 {
-	refnpu_interrupt(data);
-	return IRQ_HANDLED;
+	return IRQ_RETVAL(refnpu_interrupt(data));
 }
 
 static bool refnpu_answers(struct refnpu *refnpu)

@@ -150,20 +150,31 @@ static void refnpu_note(struct refnpu *refnpu, bool watchdog)
 	}
 }
 
-static void refnpu_work_slot(struct refnpu *refnpu, u64 begin)
+/* Asks what there is to do, and does it. Returns false if @until came before the end. */
+static bool refnpu_work(struct refnpu *refnpu, u64 begin, u64 until)
 {
-	struct npuprof_account *account = refnpu_account(refnpu);
 	bool watchdog = begin >= refnpu->watchdog_ns;
-	u64 now, next, until = npuprof_slot_end(&refnpu->npu, begin);
-	bool over;
 
 	lockdep_assert_held(&refnpu->npu.lock);
-	refnpu->elsewhere_ns = 0;
+	/* Whoever had the lock before used the slot up. */
+	if (ktime_get_ns() >= until)
+		return false;
 	if (watchdog)
 		refnpu->watchdog_ns = begin + REFNPU_WATCHDOG_NS;
 	if (watchdog || refnpu->interrupted)
 		refnpu_note(refnpu, watchdog);
-	over = refnpu_dead(refnpu) || refnpu_work_off(refnpu, begin, until);
+	return refnpu_dead(refnpu) || refnpu_work_off(refnpu, begin, until);
+}
+
+static void refnpu_work_slot(struct refnpu *refnpu, u64 begin)
+{
+	struct npuprof_account *account = refnpu_account(refnpu);
+	u64 now, next;
+	bool over;
+
+	lockdep_assert_held(&refnpu->npu.lock);
+	refnpu->elsewhere_ns = 0;
+	over = refnpu_work(refnpu, begin, npuprof_slot_end(&refnpu->npu, begin));
 	now = ktime_get_ns();
 	npuprof_charge(&refnpu->npu, account, now - begin - refnpu->elsewhere_ns);
 	refnpu->npu.longest_ns = max(refnpu->npu.longest_ns, now - begin);
@@ -182,18 +193,20 @@ static void refnpu_work_slot(struct refnpu *refnpu, u64 begin)
  * All vectors come here; whichever is first serves what the status register says.
  *
  * Context: Hard interrupt, or the thread of one.
+ * Return: false if the device has no reason to interrupt: it is away or asleep.
  */
-void refnpu_interrupt(struct refnpu *refnpu)
+bool refnpu_interrupt(struct refnpu *refnpu)
 {
 	struct npuprof_device *npu = &refnpu->npu;
 	struct npuprof_account *account;
+	u64 begin = ktime_get_ns();
 	unsigned long flags;
-	u64 begin;
+	bool awake;
 
 	flags = npuprof_lock(npu);
-	if (!npuprof_awake(npu) || refnpu_dead(refnpu))
+	awake = npuprof_awake(npu) && !refnpu_dead(refnpu);
+	if (!awake)
 		goto out;
-	begin = ktime_get_ns();
 	account = refnpu_account(refnpu);
 	atomic64_inc(&account->interrupts);
 	refnpu->interrupted = true;
@@ -205,6 +218,7 @@ void refnpu_interrupt(struct refnpu *refnpu)
 	}
 out:
 	npuprof_unlock(npu, flags);
+	return awake;
 }
 
 /**
@@ -219,12 +233,13 @@ enum hrtimer_restart refnpu_service_timer(struct hrtimer *timer)
 {
 	struct refnpu *refnpu = container_of(timer, struct refnpu, service);
 	struct npuprof_device *npu = &refnpu->npu;
+	u64 begin = ktime_get_ns();
 	unsigned long flags;
 
 	flags = npuprof_lock(npu);
 	refnpu->service_ns = NPC_TIME_NEVER;
 	if (npuprof_awake(npu) && !refnpu_dead(refnpu))
-		refnpu_work_slot(refnpu, ktime_get_ns());
+		refnpu_work_slot(refnpu, begin);
 	npuprof_unlock(npu, flags);
 	return HRTIMER_NORESTART;
 }

@@ -81,14 +81,15 @@ static enum hrtimer_restart npuprof_sample_timer(struct hrtimer *timer)
 	struct npuprof_group *group = container_of(timer, struct npuprof_group, timer);
 	struct npuprof_session *session = group->session;
 	struct npuprof_device *npu = session->npu;
-	u64 begin, now, due;
+	u64 begin = ktime_get_ns();
+	u64 until, now, due = 0;
 	unsigned long flags;
 
 	flags = npuprof_lock(npu);
-	begin = ktime_get_ns();
 	if (session->timers_on) {
-		due = 0;
-		if (npuprof_sample_some(group, npuprof_slot_end(npu, begin))) {
+		until = npuprof_slot_end(npu, begin);
+		/* Unless whoever had the lock before used the slot up. */
+		if (ktime_get_ns() < until && npuprof_sample_some(group, until)) {
 			due = group->next_ns + group->period_ns;
 			WRITE_ONCE(group->next_ns, due);
 		}

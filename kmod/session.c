@@ -51,24 +51,34 @@ static bool npuprof_check_latencies(struct npuprof_session *session, u64 until)
 	return true;
 }
 
+/* What is due at @begin. False if @until came before the end. */
+static bool npuprof_tick_work(struct npuprof_session *session, u64 begin, u64 until)
+{
+	lockdep_assert_held(&session->npu->lock);
+	/* Whoever had the lock before used the slot up. */
+	if (ktime_get_ns() >= until)
+		return false;
+	if (begin >= session->clock_event_ns)
+		npuprof_emit_clock(session);
+	return !(session->tick_next || begin >= session->latency_ns) ||
+	       npuprof_check_latencies(session, until);
+}
+
 static enum hrtimer_restart npuprof_tick(struct hrtimer *timer)
 {
 	struct npuprof_session *session = container_of(timer, struct npuprof_session, tick);
 	struct npuprof_device *npu = session->npu;
+	u64 begin = ktime_get_ns();
 	unsigned long flags;
-	u64 begin, now, next;
-	bool over = true;
+	u64 now, next;
+	bool over;
 
 	flags = npuprof_lock(npu);
 	session->tick_ns = NPC_TIME_NEVER;
 	if (session->timers_on) {
-		begin = ktime_get_ns();
 		/* Touching rings starts no timer here; that is done at the end. */
 		session->tick_rest_ns = NPC_TIME_NEVER;
-		if (begin >= session->clock_event_ns)
-			npuprof_emit_clock(session);
-		if (session->tick_next || begin >= session->latency_ns)
-			over = npuprof_check_latencies(session, npuprof_slot_end(npu, begin));
+		over = npuprof_tick_work(session, begin, npuprof_slot_end(npu, begin));
 		next = min(session->latency_ns, session->clock_event_ns);
 		npuprof_send_wakeup(session);
 		now = ktime_get_ns();
