@@ -34,6 +34,7 @@ static int npuprof_check_own_rings(struct npuprof_session *session,
 	struct npuprof_ring *ring;
 	unsigned int i;
 
+	lockdep_assert_held(&session->npu->mutex);
 	for (i = 1; i < session->ring_count; i++) {
 		ring = session->rings[i];
 		const struct npuprof_add_ring *other = &ring->config;
@@ -197,6 +198,7 @@ int npuprof_session_add_ring(struct npuprof_session *session, struct npuprof_add
 	u64 load;
 	int err;
 
+	lockdep_assert_held(&session->setup);
 	lockdep_assert_held(&npu->mutex);
 	if (npu->gone || READ_ONCE(npu->lost))
 		return -ENODEV;

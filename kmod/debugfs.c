@@ -218,5 +218,6 @@ void npuprof_debugfs_add(struct npuprof_device *npu)
  */
 void npuprof_debugfs_del(struct npuprof_device *npu)
 {
+	lockdep_assert_not_held(&npu->mutex);
 	debugfs_remove(npu->debugfs);
 }

@@ -24,6 +24,7 @@ static void npuprof_forget_claims(struct npuprof_session *session)
 
 static void npuprof_drop_power(struct npuprof_session *session)
 {
+	lockdep_assert_held(&session->npu->mutex);
 	if (session->powered)
 		pm_runtime_put(session->npu->dev.parent);
 	session->powered = false;
@@ -41,6 +42,7 @@ static void npuprof_settle(struct npuprof_session *session)
 
 static void npuprof_cut(struct npuprof_session *session, enum npuprof_loss_cause cause)
 {
+	lockdep_assert_held(&session->npu->mutex);
 	if (session->npu->ops->cut)
 		session->npu->ops->cut(session, cause);
 }
@@ -82,6 +84,7 @@ void npuprof_session_release(struct npuprof_session *session)
 	bool active = false;
 	unsigned long flags;
 
+	lockdep_assert_not_held(&npu->mutex);
 	mutex_lock(&npu->mutex);
 	if (npuprof_session_active(session) && !npu->gone) {
 		active = true;
@@ -242,6 +245,7 @@ static void npuprof_tell_stretched(struct npuprof_session *session)
 	unsigned int i;
 	u64 clock;
 
+	lockdep_assert_held(&npu->mutex);
 	flags = npuprof_lock(npu);
 	clock = npu->ops->clock(session);
 	for (i = 1; i < session->ring_count; i++) {
@@ -263,6 +267,7 @@ static void npuprof_give_up(struct npuprof_session *session, int err)
 	struct npuprof_device *npu = session->npu;
 	unsigned long flags;
 
+	lockdep_assert_held(&npu->mutex);
 	dev_err(&npu->dev, "a session could not be resumed: error %d\n", err);
 	npu->ops->disarm(session);
 	npuprof_sampler_free(session);

@@ -380,6 +380,7 @@ void npuprof_perf_detach(struct npuprof_device *npu)
 {
 	struct npuprof_perf_pmu *mine;
 
+	lockdep_assert_not_held(&npu->mutex);
 	mutex_lock(&npuprof_pmus_mutex);
 	mine = npuprof_pmus[npuprof_number(npu)];
 	spin_lock(&npuprof_pmus_lock);

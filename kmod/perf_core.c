@@ -155,6 +155,7 @@ void npuprof_core_start(struct npuprof_device *npu, unsigned int core, unsigned 
  */
 void npuprof_core_read(struct npuprof_device *npu, unsigned int core, unsigned int counter)
 {
+	lockdep_assert_held(&npu->lock);
 	npuprof_refresh(npu, core, BIT(counter));
 }
 
@@ -170,6 +171,7 @@ void npuprof_core_stop(struct npuprof_device *npu, unsigned int core, unsigned i
 {
 	struct npuprof_perf_core *mine = &npu->perf.cores[core];
 
+	lockdep_assert_held(&npu->lock);
 	npuprof_refresh(npu, core, BIT(counter));
 	if (counter == NPUPROF_CYCLES)
 		return;

@@ -305,6 +305,7 @@ static void refnpu_cut(struct npuprof_session *session, enum npuprof_loss_cause 
 	u32 reg, count;
 	u64 clock;
 
+	lockdep_assert_held(&refnpu->npu.mutex);
 	for (i = 1; i < session->ring_count; i++) {
 		ring = session->rings[i];
 		reg = refnpu_cut_register(ring);

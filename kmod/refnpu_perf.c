@@ -22,6 +22,7 @@ void refnpu_core_enable(struct npuprof_device *npu, unsigned int core, bool on)
 	struct refnpu *refnpu = to_refnpu(npu);
 	unsigned int i;
 
+	lockdep_assert_held(&npu->lock);
 	if (!on) {
 		refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_CTRL), 0);
 		return;
@@ -50,6 +51,7 @@ void refnpu_counter_set(struct npuprof_device *npu, unsigned int core, unsigned 
 	struct npuprof_account *account = refnpu_perf_account(npu);
 	struct refnpu *refnpu = to_refnpu(npu);
 
+	lockdep_assert_held(&npu->lock);
 	/* Selecting nothing clears the counter, so that not even a moment of it is counted. */
 	refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_EVENT(counter)), 0);
 	/* The counter may have overflowed since it was read last; that is not the next user's. */
@@ -79,6 +81,7 @@ bool refnpu_counters_read(struct npuprof_device *npu, unsigned int core, u32 cou
 	unsigned int i;
 	u32 overflow;
 
+	lockdep_assert_held(&npu->lock);
 	if (refnpu_dead(refnpu))
 		return false;
 	refnpu_write32(refnpu, account, REFNPU_CORE(core, REFNPU_CORE_LATCH), 1);
@@ -119,6 +122,7 @@ bool refnpu_unit_total(struct npuprof_device *npu, u32 channel, u16 event, u64 *
 	unsigned int i;
 	u64 sum = 0;
 
+	lockdep_assert_held(&npu->lock);
 	if (refnpu_dead(refnpu))
 		return false;
 	if (llc)

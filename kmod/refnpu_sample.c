@@ -177,6 +177,7 @@ u32 refnpu_sample_cost(struct npuprof_device *npu, const struct npuprof_add_ring
 	const struct npuprof_query *caps = &npu->caps;
 	unsigned int totals;
 
+	lockdep_assert_held(&npu->mutex);
 	if (add->channel == NPUPROF_CHANNEL_CORE_SAMPLE)
 		return caps->sample_cost_ns;
 	/*

@@ -13,6 +13,7 @@
 /* Whether requests that need the device can be served now. */
 static int npuprof_check_present(const struct npuprof_session *session)
 {
+	lockdep_assert_held(&session->npu->mutex);
 	if (session->npu->gone || READ_ONCE(session->npu->lost))
 		return -ENODEV;
 	return session->npu->paused ? -EAGAIN : 0;
@@ -42,6 +43,7 @@ static int npuprof_unfreeze(struct npuprof_session *session, struct npuprof_cont
 	unsigned long flags;
 	unsigned int i;
 
+	lockdep_assert_held(&npu->mutex);
 	flags = npuprof_lock(npu);
 	control->clock = npu->ops->clock(session);
 	control->monotonic_raw_ns = ktime_get_raw_ns();
@@ -133,6 +135,7 @@ static int npuprof_begin_stop(struct npuprof_session *session,
 	unsigned long flags;
 	int err;
 
+	lockdep_assert_held(&npu->mutex);
 	flags = npuprof_lock(npu);
 	WRITE_ONCE(session->state, NPUPROF_SESSION_STOPPING);
 	WRITE_ONCE(session->drained, false);
@@ -194,6 +197,7 @@ static void npuprof_finish_stop(struct npuprof_session *session)
 	bool answers = false;
 	unsigned long flags;
 
+	lockdep_assert_held(&npu->mutex);
 	npuprof_timers_stop(session);
 	if (!session->paused) {
 		npu->ops->task_counts(session);
@@ -335,6 +339,7 @@ static int npuprof_show(struct npuprof_session *session, struct npuprof_control 
  */
 int npuprof_session_freeze(struct npuprof_session *session, struct npuprof_control *control)
 {
+	lockdep_assert_held(&session->npu->mutex);
 	return npuprof_show(session, control, true);
 }
 
@@ -348,6 +353,7 @@ int npuprof_session_freeze(struct npuprof_session *session, struct npuprof_contr
  */
 int npuprof_session_flush(struct npuprof_session *session, struct npuprof_control *control)
 {
+	lockdep_assert_held(&session->npu->mutex);
 	return npuprof_show(session, control, false);
 }
 

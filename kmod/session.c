@@ -309,6 +309,7 @@ void npuprof_timers_start(struct npuprof_session *session)
 	struct npuprof_device *npu = session->npu;
 	unsigned long flags;
 
+	lockdep_assert_held(&npu->mutex);
 	flags = npuprof_lock(npu);
 	WRITE_ONCE(session->timers_on, true);
 	session->tick_next = 0;
@@ -332,6 +333,7 @@ void npuprof_timers_stop(struct npuprof_session *session)
 	struct npuprof_device *npu = session->npu;
 	unsigned long flags;
 
+	lockdep_assert_held(&npu->mutex);
 	flags = npuprof_lock(npu);
 	WRITE_ONCE(session->timers_on, false);
 	session->tick_ns = NPC_TIME_NEVER;
@@ -369,8 +371,8 @@ void npuprof_ring_discard(struct npuprof_ring *ring)
  * @add: checked request; the place is filled in
  * @slots: counters of its events
  *
- * Context: Process context, may sleep. npuprof_session.setup is held; locks of the device are
- * better not held, for large memory takes its time.
+ * Context: Process context, may sleep. npuprof_session.setup is held, or nobody else knows the
+ * session; locks of the device are better not held, for large memory takes its time.
  * Return: the ring, to be made visible by npuprof_ring_publish_new(); -ENOSPC, -ENOMEM or -EINTR.
  */
 struct npuprof_ring *npuprof_ring_create(struct npuprof_session *session,
@@ -419,7 +421,8 @@ no_ring:
  * npuprof_ring_publish_new() - make a ring the session's next
  * @ring: ring from npuprof_ring_create()
  *
- * Context: Process context, may sleep. npuprof_device.mutex is held.
+ * Context: Process context, may sleep. npuprof_device.mutex is held, or nobody else knows the
+ * session.
  */
 void npuprof_ring_publish_new(struct npuprof_ring *ring)
 {

@@ -15,5 +15,8 @@
 void npuprof_trace_gap(const struct npc_ring *producer, enum npuprof_loss_cause cause,
 		       const struct npc_gap *gap)
 {
-	trace_npuprof_loss(container_of(producer, struct npuprof_ring, producer), cause, gap);
+	const struct npuprof_ring *ring = container_of(producer, struct npuprof_ring, producer);
+
+	lockdep_assert_held(&ring->session->npu->lock);
+	trace_npuprof_loss(ring, cause, gap);
 }

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: functions.py TREE: every function of the module that other files can call has its kernel-doc, complete.
 
-kernel-doc itself looks at blocks that are there. Complete is: all parameters, the context, and what is returned. First
-it looks at functions that lack these, and fails unless it finds each fault.
+kernel-doc itself looks at blocks that are there. Complete is: all parameters, the context, and what is returned. A function
+whose context says that a lock is held, or must not be, asserts that. First it looks at functions that lack these, and fails
+unless it finds each fault.
 """
 
 import glob
@@ -14,11 +15,26 @@ BLOCK = r"/\*\*(?:[^*]|\*(?!/))*\*/\s*"
 # A prototype or a definition that begins a line and is not static; its kernel-doc if it has one.
 FUNCTION = re.compile(rf"^({BLOCK})?((?!static|typedef|extern|return|else|struct [\w]+ {{)\w[\w \t*]*?[ *])(\w+)(\([^;{{}}]*?\))\s*(;|\n{{)", re.M)
 
+LOCK = r"npuprof_\w+\.(\w+)"
+# `A.x is held`, `A.x and B.y are held`, `A.x must not be held`; where nobody else knows an object, nothing is there to assert.
+CLAIM = re.compile(rf"{LOCK}(?: and {LOCK})? (is|are|must not be) held(, or nobody else knows)?")
+
 
 def functions(text):
-    """(name, result, parameters, kernel-doc, is a definition)"""
-    for block, result, name, parameters, end in FUNCTION.findall(text):
-        yield name, result.strip(), parameters, block, end != ";"
+    """(name, result, parameters, kernel-doc, body; none if it is no definition)"""
+    for hit in FUNCTION.finditer(text):
+        block, result, name, parameters, end = hit.groups()
+        yield name, result.strip(), parameters, block, None if end == ";" else text[hit.end():text.find("\n}", hit.end())]
+
+
+def unasserted(name, block, body):
+    context = re.search(r"\n \* Context: ((?:[^\n]|\n \* (?!Return:))*)", block or "")
+    context = re.sub(r"\s*\n \* ?", " ", context.group(1)) if context else ""
+    for first, second, verb, alone in CLAIM.findall(context):
+        assertion = "lockdep_assert_not_held" if verb == "must not be" else "lockdep_assert_held"
+        for lock in filter(None, (first, second)):
+            if not alone and not re.search(rf"\b{assertion}\([^;]*\b{lock}\);", body):
+                yield f"{name}: its context says of {lock} `{verb} held`, and it has no {assertion}()"
 
 
 def names(parameters):
@@ -47,11 +63,12 @@ def look(sources, headers):
     documented = {name: block for text in headers for name, _, _, block, _ in functions(text) if block}
     found, count = [], 0
     for text in sources:
-        for name, result, parameters, block, defined in functions(text):
-            if not defined:
+        for name, result, parameters, block, body in functions(text):
+            if body is None:
                 continue
             count += 1
             found += faults(name, result, parameters, block or documented.get(name, ""))
+            found += unasserted(name, block, body)
     return found, count
 
 
@@ -64,6 +81,18 @@ def self_test():
         found, _ = look([good.replace(lacking, "")], [])
         assert len(found) == 1 and complaint in found[0], (lacking, found)
     assert look(["static int f(int a)\n{\n"], []) == ([], 0)
+
+    def held(claim, *assertions):
+        block = f"/**\n * f() - does it\n *\n * Context: Process\n * context. {claim}.\n */\n"
+        return look([f"{block}void f(void)\n{{\n" + "".join(f"\t{a};\n" for a in assertions) + "}\nlockdep_assert_held(&npu->lock);\n"], [])[0]
+    one, two = "lockdep_assert_held(&npu->lock)", "lockdep_assert_held(&session->setup)"
+    assert held("npuprof_device.lock is\n * held", one) == []
+    assert len(held("npuprof_device.lock is\n * held")) == 1
+    assert len(held("npuprof_device.lock is held", two)) == 1
+    assert held("npuprof_session.setup and npuprof_device.lock are held", one, two) == []
+    assert len(held("npuprof_session.setup and npuprof_device.lock are held")) == 2
+    assert len(held("npuprof_device.lock must not be held", one)) == 1
+    assert held("npuprof_device.lock is held, or nobody else knows it") == []
 
 
 def main():
