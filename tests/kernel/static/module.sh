@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks of the kernel module's sources that need no kernel to run.
 #
-# usage: module.sh CHECK TREE WORKDIR     (CHECK: version, warnings, without-perf, kernel-doc, checkpatch, dkms; exit 77: cannot run here)
+# usage: module.sh CHECK TREE WORKDIR     (CHECK: version, warnings, without-perf, kernel-doc, record-path, checkpatch, dkms; exit 77: cannot run here)
 set -eu
 check=$1 tree=$2 work=$3
 version=$(ls /usr/src | sed -n 's/^linux-headers-\([0-9].*-amd64\)$/\1/p' | grep -v -e rt -e cloud | sort -V | tail -n 1)
@@ -59,6 +59,9 @@ kernel-doc)
   done
   say "kernel-doc: $(ls "$tree"/uapi/*.h "$tree"/kmod/*.[ch] "$tree"/kmod/core/*.[ch] | wc -l) files, no complaint"
   ;;
+record-path)
+  python3 -B "$(dirname "$0")/record_path.py" "$tree" || fail "the record path does what it must not, see above"
+  ;;
 checkpatch)
   script=
   for place in "$tree/../shared/kernel-debug/checkpatch" "$headers/scripts" "${NPUPROF_CHECKPATCH_DIR:-/nonexistent}"; do
@@ -89,6 +92,6 @@ dkms)
   find "$work/tree" -name 'npuprof.ko*' | grep . || fail "dkms built no module"
   ;;
 *)
-  fail "unknown check '$check'; one of version, warnings, without-perf, kernel-doc, checkpatch, dkms"
+  fail "unknown check '$check'; one of version, warnings, without-perf, kernel-doc, record-path, checkpatch, dkms"
   ;;
 esac
