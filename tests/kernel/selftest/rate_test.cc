@@ -101,6 +101,7 @@ TEST(Rates, SeventyTwoCoresAndTenThousandTasksASecondLoseNothing) {
   const npusim_totals before = port.Totals();
   const uint64_t called = RawNow();
   const npuprof_control start = load.profiler().Start();
+  const npusim_totals running = port.Totals();
   std::atomic<bool> stop{false};
   uint64_t taken = 0;
   std::thread drain([&] {
@@ -110,6 +111,7 @@ TEST(Rates, SeventyTwoCoresAndTenThousandTasksASecondLoseNothing) {
   });
   port.SubmitSpread(Tasks(), port.Now() + 50 * kMs, Interval());
   ASSERT_TRUE(port.Drain());
+  const npusim_totals at_end = port.Totals();
   const npuprof_control end = load.profiler().Stop();
   const uint64_t ended = RawNow();
   stop = true;
@@ -144,12 +146,17 @@ TEST(Rates, SeventyTwoCoresAndTenThousandTasksASecondLoseNothing) {
   const uint64_t reads = after.reg_reads - before.reg_reads;
   EXPECT_LT(reads, heads / 10);
   EXPECT_LT(stats.interrupts, heads / 10);
+  // One write gives it credit for many records.
+  const uint64_t writes = at_end.reg_writes - running.reg_writes;
+  EXPECT_GT(writes, 0u);
+  EXPECT_LT(writes, heads / 10);
   std::printf(
-      "%llu tasks and %llu samples in %llu periods, %llu interrupts, %llu register reads, %.1f %% of the "
-      "CPU\n",
+      "%llu tasks and %llu samples in %llu periods, %llu interrupts, %llu register reads, %llu register "
+      "writes, "
+      "%.1f %% of the CPU\n",
       static_cast<unsigned long long>(Tasks()), static_cast<unsigned long long>(samples),
       static_cast<unsigned long long>(periods.least), static_cast<unsigned long long>(stats.interrupts),
-      static_cast<unsigned long long>(reads),
+      static_cast<unsigned long long>(reads), static_cast<unsigned long long>(writes),
       100.0 * static_cast<double>(stats.busy_ns) /
           static_cast<double>(end.monotonic_raw_ns - start.monotonic_raw_ns));
 }
