@@ -261,8 +261,9 @@ int npuprof_session_stop(struct npuprof_session *session, struct npuprof_control
 	}
 	if (session->npu->gone || READ_ONCE(session->npu->lost))
 		return -ENODEV;
+	/* Ended meanwhile, with its process or because the device stays away. */
 	if (session->state != NPUPROF_SESSION_STOPPING)
-		return -EBADF;
+		return session->state == NPUPROF_SESSION_CLOSED ? -EBADF : -EINVAL;
 	begin = ktime_get_ns();
 	npuprof_finish_stop(session);
 	control->clock = session->stop.clock;

@@ -395,8 +395,9 @@ struct npuprof_add_ring {
  *		all queues of the device are taken, and a ring asks for one or is too fast for
  *		registers), EINVAL (it was stopped), ENOMEM, EIO (the device refuses; the session is
  *		as before), EAGAIN (the device is suspended or being reset)
- *	STOP	EINVAL (it does not run), EBUSY (another thread waits in STOP), EINTR (a signal
- *		came, see above), EAGAIN
+ *	STOP	EINVAL (it does not run, or ended by itself while STOP waited, because the device
+ *		stays away), EBUSY (another thread waits in STOP), EINTR (a signal came, see
+ *		above), EAGAIN
  *	FREEZE	EINVAL (it does not run, or has no ring in overwrite mode), EBUSY (it is being
  *		stopped), EAGAIN
  *	FLUSH	EINVAL (it does not run), EBUSY (it is being stopped), EAGAIN
