@@ -2,28 +2,19 @@
 #include "session/manager.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
-#include <new>
-#include <thread>
 #include <utility>
 
 #include "device/device_file.h"
 #include "device/visible.h"
-#include "drain/fork_guard.h"
-#include "host/dictionary.h"
-#include "host/queue.h"
 #include "session/log.h"
 #include "session/manager_control.h"
-#include "session/mark_record.h"
 #include "session/mstx.h"
 #include "session/stamps.h"
-#include "session/steps.h"
 #include "trace/directory.h"
 
 namespace npuprof {
@@ -32,16 +23,6 @@ namespace {
 constexpr size_t kMostPathBytes = 4095;
 constexpr size_t kMostSettingBytes = 256;
 constexpr ptrdiff_t kKeptPaths = 8;  // callers may still look at what an earlier call returned
-
-template <OwnedMutex& (*Get)()>
-constexpr fork_locks::Lock LockOf() {
-  return {[] { return Get().try_lock(); }, [] { return Get().IsMine(); }, [] { Get().unlock(); },
-          [] { new (&Get()) OwnedMutex; }};
-}
-
-OwnedMutex& DictionaryLock() {
-  return host::Dictionary::Process().mutex();
-}
 
 Result RefuseInDynamicMode(const char* function) {
   const char* mode = std::getenv("PROFILING_MODE");
@@ -59,41 +40,6 @@ Result PrepareBeside(const std::optional<RecordRequest>& recording, const Sessio
   return result;
 }
 
-}  // namespace
-
-// That of the dictionary is last, as it is taken with others held.
-const fork_locks::Lock Manager::kForkLocks[] = {
-    LockOf<ConfigLock>(),    LockOf<&Manager::FactsLock>(), LockOf<&Manager::ComponentsLock>(),
-    LockOf<stamps::Lock>(),  LockOf<steps::Lock>(),         LockOf<mstx::Lock>(),
-    LockOf<op_item::Lock>(), LockOf<SubscribeConfigLock>(), LockOf<DictionaryLock>()};
-const unsigned Manager::kForkLockCount = std::size(kForkLocks);
-
-// From the first call on: another thread may fork while a session is started for the first time.
-Manager::Manager() {
-  drain::InstallForkHandlers();
-  windows_.reserve(kMaxDevices + 1);
-  pthread_atfork([] { fork_locks::Prepare(kForkLocks, kForkLockCount); },
-                 [] { fork_locks::Parent(kForkLocks, kForkLockCount); }, &Manager::ForkChild);
-}
-
-OwnedMutex& Manager::FactsLock() {
-  return Process().facts_mutex_;
-}
-OwnedMutex& Manager::ComponentsLock() {
-  return Process().components_.mutex();
-}
-
-Manager& Manager::Process() {
-  // Never destroyed: the exit handler and late callers need it.
-  static Manager& manager = *new Manager;
-  return manager;
-}
-
-namespace {
-// When the library is loaded: a fork while another thread makes it would leave it half made in the child, for ever.
-__attribute__((constructor)) void MakeAtLoad() {
-  Manager::Process();
-}
 }  // namespace
 
 Manager::Mode Manager::mode() const {
@@ -477,155 +423,6 @@ Result Manager::Stop(const aclprofConfig* config) {
 
 int32_t Manager::RegisterComponent(uint32_t module, ProfCommandHandle handle) {
   return components_.Register(module, handle);
-}
-
-Result Manager::DeviceChanged(uint32_t id, bool open) {
-  const DeviceNotice notice{id, open};
-  if (!Components::InCallback()) {
-    const Control control(*this, kNoticePatience);
-    if (control) {
-      TakeNotices();
-      return DeviceChangedLocked(notice);
-    }
-  }
-  {
-    // Somebody is inside a callback, which may wait for this thread; he sees to it when he is done.
-    std::lock_guard<OwnedMutex> lock(facts_mutex_);
-    notices_.push_back(notice);
-  }
-  if (!Components::InCallback()) {
-    const Control control(*this, std::chrono::seconds(0));
-  }
-  return Result::Ok();
-}
-
-bool Manager::HasNotices() const {
-  std::lock_guard<OwnedMutex> lock(facts_mutex_);
-  return !notices_.empty();
-}
-
-void Manager::TakeNotices() {
-  for (;;) {
-    std::vector<DeviceNotice> notices;
-    {
-      std::lock_guard<OwnedMutex> lock(facts_mutex_);
-      notices.swap(notices_);
-    }
-    if (notices.empty()) return;
-    for (const DeviceNotice& notice : notices) {
-      if (const Result result = DeviceChangedLocked(notice); !result.ok()) LogError(result.text);
-    }
-  }
-}
-
-Result Manager::DeviceChangedLocked(const DeviceNotice& notice) {
-  const uint32_t id = notice.id;
-  if (!notice.open) {
-    open_devices_.erase(id);
-    for (const auto& window : windows_) window->session->DeviceClosed(id);
-    return Result::Ok();
-  }
-  // The device is open whether a recording that waited for it can be started or not.
-  Result started = StartRecordingLocked();
-  open_devices_.insert(id);
-  if (windows_.empty()) return started;
-  const bool all = recording_ ? recording_->all_devices : mode_ == Mode::kCommand && owner_takes_all_devices_;
-  Result joined = Result::Ok();
-  if (const Window* window = WindowOf(id)) {
-    joined = window->session->DeviceOpened(id);
-  } else if (all || follow_devices_) {
-    joined = windows_.front()->session->AddDevices({id}, open_devices_);
-  }
-  return started.ok() ? joined : started;
-}
-
-Result Manager::FollowDevices() {
-  if (Components::InCallback()) return RefuseInCallback("aclprofRegisterDeviceCallback");
-  const Control control(*this);
-  if (!control) return RefuseWhileInCallback("aclprofRegisterDeviceCallback");
-  follow_devices_ = true;
-  return Result::Ok();
-}
-
-void Manager::ModelLoaded(uint32_t model, uint32_t device) {
-  std::lock_guard<OwnedMutex> lock(facts_mutex_);
-  models_[model] = device;
-}
-
-void Manager::ModelUnloaded(uint32_t model, uint32_t device) {
-  std::lock_guard<OwnedMutex> lock(facts_mutex_);
-  if (const auto found = models_.find(model); found != models_.end() && found->second == device)
-    models_.erase(found);
-}
-
-// Also for what only waits: whoever asked for it is told that the program ended too early.
-void Manager::InstallExitHandler() {
-  if (handlers_installed_) return;
-  handlers_installed_ = true;
-  std::atexit(&Manager::AtExit);
-}
-
-void Manager::AtExit() {
-  Manager& manager = Process();
-  // Somebody may have called exit() while another thread is inside and will never come back.
-  for (int i = 0; i < 200; ++i) {
-    if (manager.control_.try_lock()) {
-      manager.exiting_ = true;
-      manager.DropWaiting();
-      manager.DiscardWarmed();
-      if (const Result result = manager.StopWindows(true); !result.ok()) LogError(result.text);
-      manager.mode_ = Mode::kOff;
-      manager.RemoveSubscriptionFiles();
-      manager.control_.unlock();
-      return;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  LogError("the process ends inside a profiling call; the last directory may be incomplete");
-}
-
-// The sessions belong to the parent. Their objects are left alone, except that the child lets go of the devices.
-void Manager::ForkChild() {
-  Manager& manager = Process();
-  host::QueueSet::Process().ResetInChild();
-  marks::ResetInChild();
-  stamps::Allow(false);
-  fork_locks::Child(kForkLocks, kForkLockCount);
-  manager.control_.RenewInChild();
-  manager.components_.ForgetInChild();
-  for (auto& window : manager.windows_) {
-    if (window && window->session) window->session->AbandonInChild();
-    static_cast<void>(window.release());
-  }
-  manager.windows_.clear();
-  static_cast<void>(manager.warmed_.release());
-  new (&manager.warm_request_) Session::Request;
-  new (&manager.warm_settings_) Settings;
-  new (&manager.warm_output_) std::optional<std::string>;
-  manager.mode_ = Mode::kOff;
-  // Another thread may have been changing these; what they hold then cannot be freed.
-  new (&manager.recording_) std::optional<RecordRequest>;
-  new (&manager.waiting_) std::optional<RecordRequest>;
-  new (&manager.gave_way_) std::optional<RecordRequest>;
-  manager.timed_ = false;
-  manager.door_.AbandonInChild();
-  new (&manager.settings_) Settings;
-  new (&manager.window_settings_) Settings;
-  new (&manager.next_output_) std::optional<std::string>;
-  new (&manager.output_) std::string;
-  new (&manager.open_devices_) std::set<uint32_t>;
-  new (&manager.notices_) std::vector<DeviceNotice>;
-  new (&manager.paths_) std::list<Path>;  // the texts stay for whoever asked for one
-  new (&manager.notes_) std::vector<std::string>;
-  manager.record_tried_ = true;
-  manager.dynamic_ = false;
-  manager.ends_ = false;
-  manager.component_type_.reset();
-  new (&manager.not_looked_at_) std::vector<std::string>;
-  new (&manager.owner_) std::string;
-  new (&manager.job_) std::string;
-  manager.follow_devices_ = false;
-  static_cast<void>(manager.subscription_.release());  // its thread is the parent's
 }
 
 }  // namespace npuprof
