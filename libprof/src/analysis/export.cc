@@ -24,6 +24,7 @@
 #include "analysis/samples/run.h"
 #include "analysis/step_trace.h"
 #include "analysis/task_tables.h"
+#include "analysis/task_view.h"
 #include "analysis/text.h"
 #include "analysis/timeline.h"
 
@@ -315,40 +316,11 @@ void Exporter::CollectMarks(const DeviceInfo& info, const DeviceTrace& trace, co
   }
 }
 
-const Operator* ChooseOperator(const HostTrace& host, const Track& track, const DeviceTask& task) {
-  if (!(track.flags & Track::kRunsOperator)) return nullptr;
-  const auto& set = host.operator_set(track.operators);
-  const Operator* found = nullptr;
-  for (const auto& op : set) {
-    if (op.task_type == kNodeCommunication) continue;  // collectives are no single task
-    const bool names_it =
-        std::find(op.contexts.begin(), op.contexts.end(), task.context) != op.contexts.end();
-    if (task.is_subtask ? names_it : op.contexts.empty()) return &op;
-    if (!found) found = &op;
-  }
-  return found;
-}
-
 void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock,
                           const DeviceTask& task, RecordLoader* loader) {
   Check();
   const DeviceInfo& info = profile_.devices()[device];
-  TaskView view;
-  view.device = info.id;
-  view.task = &task;
-  view.start_ns = clock.Wall(task.start);
-  view.end_ns = clock.Wall(task.end);
-  view.model = host_.Model(static_cast<uint16_t>(info.id), task.stream);
-  if (task.track != 0) view.track = &host_.track(task.track - 1);
-  if (view.track) view.op = ChooseOperator(host_, *view.track, task);
-  if (view.op) {
-    view.kernel_type = NodeTaskType(view.op->task_type);
-  } else if (view.track) {
-    view.kernel_type = host_.type_name(view.track->type);
-    view.is_copy = view.track->type == kTaskMemcpyAsync;
-  } else {
-    view.kernel_type = SqeName(task.sqe);
-  }
+  const TaskView view = DescribeTask(host_, info.id, clock, task);
   if (task_time_) task_time_->Add(view, pool_);
   if (timeline_) timeline_->AddTask(view, &host_);
   if (view.track && Wants("communication_statistic")) {

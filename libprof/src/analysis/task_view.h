@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "analysis/clock.h"
 #include "analysis/device_trace.h"
 #include "analysis/host_trace.h"
 
@@ -20,5 +21,8 @@ struct TaskView {
   uint32_t model = kNoModel;
   std::string kernel_type;  ///< operator's task type, else the host's, else the scheduler's name
 };
+
+/// What is known about a task of `device`, whose clock is `clock`.
+TaskView DescribeTask(HostTrace& host, int device, const DeviceClock& clock, const DeviceTask& task);
 
 }  // namespace npuprof::analysis
