@@ -213,6 +213,7 @@ Session::Request Manager::RequestFor(const Wanted& wanted, const std::string& ou
   if (before) {
     request.previous = before->name;
     request.previous_end_ns = before->end_ns;
+    request.marks_from = before->marks_from;
   }
   request.output = output;
   request.job = job_;

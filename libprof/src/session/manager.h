@@ -106,7 +106,7 @@ class Manager {
   /// The directory that the next one goes on from.
   struct Before {
     std::string name;
-    uint64_t end_ns;
+    uint64_t end_ns, marks_from;
   };
   /// Holds the control lock, and before it lets go opens and closes the devices that were told of meanwhile.
   class Control;

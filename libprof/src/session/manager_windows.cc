@@ -166,7 +166,7 @@ void Manager::Rotate(unsigned number) {
   TellComponents([&] { return TellOfEnd(*window->session); });
   if (const Result result = window->session->Stop(Session::Then::kNextDirectory); !result.ok())
     LogError(result.text);
-  const Before before{window->session->name(), window->session->closing_ns()};
+  const Before before{window->session->name(), window->session->closing_ns(), window->session->marks_from()};
   const std::string path = window->session->path();
   PathEnds(path);
   const Session::Request request =

@@ -187,7 +187,8 @@ Result Session::Open(const Request& request) {
   if (tap_) host_source_->OnRecord([tap = tap_](const host::Entry& entry) { tap->Host(entry); });
   const bool marks = (wanted_.data_types & ACL_PROF_MSPROFTX) != 0;
   if (marks) {
-    host_source_->LeaveOutMarksBefore(begin_cycles_);
+    marks_from_ = request.previous.empty() ? begin_cycles_ : request.marks_from;
+    host_source_->LeaveOutMarksBefore(marks_from_);
   } else {
     host_source_->LeaveOutMarks();
   }

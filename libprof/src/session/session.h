@@ -45,6 +45,7 @@ class Session {
     std::string previous;             ///< name of the directory that this one goes on from; "" if none
     std::vector<std::string> notes;   ///< for the manifest
     uint64_t previous_end_ns = 0;     ///< its closing_ns()
+    uint64_t marks_from = 0;          ///< its marks_from()
     RecordTap* tap = nullptr;         ///< sees all records, and outlives the session
     /// Called once host records are accepted and before devices start.
     std::function<std::vector<std::string>(const Session&)> start_components;
@@ -90,6 +91,9 @@ class Session {
   uint64_t begin_ns() const { return begin_.monotonic_raw_ns; }
   /// CLOCK_MONOTONIC_RAW when stopping began: of tasks that start later nothing is recorded, though the window ends later.
   uint64_t closing_ns() const { return stop_begin_ns_; }
+  /// host::Cycles() at the begin of the window, of the first directory if this one goes on from another: ranges of marks that
+  /// began before are none of it.
+  uint64_t marks_from() const { return marks_from_; }
   const std::vector<uint32_t>& devices() const { return wanted_.devices; }
   const std::string& path() const { return directory_.path(); }
   /// Text of the host's sample.json.
@@ -140,7 +144,7 @@ class Session {
   trace::HostFacts host_;
   std::string command_line_, runtime_;
   trace::Instant begin_;
-  uint64_t begin_cycles_ = 0;
+  uint64_t begin_cycles_ = 0, marks_from_ = 0;
   uint64_t unkept_before_ = 0, cut_before_ = 0;  // the process's counts at the begin
   uint64_t end_monotonic_raw_ns_ = 0;
   uint64_t start_ns_ = 0;

@@ -329,7 +329,7 @@ TEST_F(Windows, ADeviceThatIsOpenedJoinsTheOldestWindowIfTheProgramAskedForAll) 
 
 TEST_F(Windows, OneWindowGoesOnInItsNextDirectoryAndTheOtherInItsOwn) {
   ASSERT_EQ(MsprofRegisterCallback(MSPROF_MODULE_HCCL, Component), 0);
-  aclprofConfig* first = Config({0}, ACL_PROF_ACL_API);
+  aclprofConfig* first = Config({0}, ACL_PROF_ACL_API | ACL_PROF_MSPROFTX);
   aclprofConfig* second = Config({1}, ACL_PROF_TASK_TIME_L0);
   g_told.clear();
   setenv("NPUPROF_ROTATE_MB", "1", 1);
@@ -337,6 +337,8 @@ TEST_F(Windows, OneWindowGoesOnInItsNextDirectoryAndTheOtherInItsOwn) {
   unsetenv("NPUPROF_ROTATE_MB");
   ASSERT_EQ(aclprofStart(second), 0) << Message();
   Run(1, 3);
+  void* stamp = aclprofCreateStamp();
+  ASSERT_EQ(aclprofPush(stamp), 0) << "a range that goes on into the next directory";
   uint64_t reported = 0;
   for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
        ProfDirectories().size() < 3 && std::chrono::steady_clock::now() < end;
@@ -344,12 +346,17 @@ TEST_F(Windows, OneWindowGoesOnInItsNextDirectoryAndTheOtherInItsOwn) {
     ReportCalls(500);
     reported += 500;
   }
+  npuprofStatus status{};
+  status.size = sizeof(status);
+  ASSERT_EQ(npuprofGetStatus(&status), 0) << "waits until the next directory is open";
+  EXPECT_EQ(aclprofPop(), 0) << Message();
+  aclprofDestroyStamp(stamp);
   Run(1, 4);
   ASSERT_EQ(aclprofStop(first), 0) << Message();
   ReportCalls(500);
   reported += 500;
   ASSERT_EQ(aclprofStop(second), 0) << Message();
-  uint64_t turned_over = 0, parts = 0;
+  uint64_t turned_over = 0, parts = 0, ranges = 0;
   for (const auto& directory : ProfDirectories()) {
     const auto manifest = Manifest(directory);
     EXPECT_EQ(manifest["complete"], true) << manifest["messages"];
@@ -362,10 +369,12 @@ TEST_F(Windows, OneWindowGoesOnInItsNextDirectoryAndTheOtherInItsOwn) {
     } else {
       EXPECT_EQ(manifest.contains("continues"), parts > 0);
       turned_over += Kept(manifest, "api_event");
+      ranges += Kept(manifest, "msproftx");
       ++parts;
     }
   }
   EXPECT_GE(parts, 2u);
+  EXPECT_EQ(ranges, 1u);
   EXPECT_GT(turned_over, 0u);
   EXPECT_LE(turned_over, reported - 500);
   // The other window goes on while one turns over, and so do components.
