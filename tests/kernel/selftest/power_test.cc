@@ -151,6 +151,20 @@ uint64_t Interrupts() {
   return sum;
 }
 
+// Of them, those that were nobody's, as far as the kernel remembers.
+uint64_t Unhandled() {
+  std::istringstream lines(ReadFile("/proc/interrupts"));
+  uint64_t sum = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("npuprof") == std::string::npos) continue;
+    const std::string spurious =
+        ReadFile("/proc/irq/" + std::to_string(std::strtoul(line.c_str(), nullptr, 10)) + "/spurious");
+    const size_t at = spurious.find("unhandled ");
+    if (at != std::string::npos) sum += std::strtoull(spurious.c_str() + at + 10, nullptr, 10);
+  }
+  return sum;
+}
+
 TEST_P(Power, AnInterruptOnItsWayDoesNotTakeTheSleeperForMissing) {
   Port port;
   for (int round = 0; round < 3; ++round) {
@@ -169,6 +183,8 @@ TEST_P(Power, AnInterruptOnItsWayDoesNotTakeTheSleeperForMissing) {
     ASSERT_EQ(port.Fault(NPUSIM_PORT_FAULT_HOLD_IRQ, 0), 0);
     for (int k = 0; k < 1000 && Interrupts() == before; ++k) usleep(1000);
     EXPECT_GT(Interrupts(), before) << "none came while it slept";
+    for (int k = 0; k < 1000 && Unhandled() == 0; ++k) usleep(1000);
+    EXPECT_GT(Unhandled(), 0u) << "the kernel is to know that it was nobody's";
     EXPECT_EQ(Status(), "suspended");
   }
   // Had it been taken for missing, there would be nothing to open any more.
