@@ -26,7 +26,12 @@ Collection::~Collection() {
 }
 
 void Collection::KeepWithin(const std::string& root, uint64_t limit) {
-  state_->storage = std::make_shared<Storage>(root, limit);
+  // A storage calls only while its collection lives, and that holds on to the drain.
+  state_->storage = std::make_shared<Storage>(
+      root, limit,
+      [drain = state_->drain.get()](FileCall kind, std::function<void()> call, std::function<void()> then) {
+        drain->Post(kind, std::move(call), std::move(then));
+      });
 }
 
 const std::shared_ptr<Storage>& Collection::storage() const {
@@ -123,6 +128,18 @@ Status Collection::Run(const std::function<void()>& task, milliseconds patience)
   // Once begun it refers to the caller's variables, so its end must be waited for.
   state_->drain->changed.wait(lock, [&] { return entry->phase == Task::Phase::kDone; });
   return Status::Ok();
+}
+
+void Collection::Call(FileCall kind, std::function<void()> call, std::function<void()> then) {
+  bool done;
+  {
+    std::lock_guard lock(state_->drain->mutex);
+    done = state_->done;
+  }
+  if (!done) return state_->drain->Call(state_, kind, std::move(call), std::move(then));
+  // As Run(): no thread is left that would be held up.
+  call();
+  then();
 }
 
 Path Collection::path() const {

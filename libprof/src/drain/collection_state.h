@@ -71,6 +71,7 @@ class CollectionState {
   std::vector<SourceEntry> sources;
   std::vector<std::shared_ptr<StagedFile>> files;
   Step step = Step::kOpen;
+  unsigned calls = 0;       // of Collection::Call(), not ended
   unsigned flush_goal = 0;  // flush that is being written, 0 if none
   unsigned flush_seen = 0;  // newest flush asked for at the start of this pass
   bool finish_seen = false;

@@ -143,21 +143,25 @@ bool Drain::Impl::SetUp() {
 void Drain::Impl::MakeReady() {
   pool_ = std::make_unique<StagingPool>(options_.staging_bytes);
   const bool direct = options_.path == Options::Choice::kDirect;
+  const auto wake = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->Wake();
+  };
+  disk_ = std::make_unique<DiskThread>(wake, options_.before_file_call);
   std::string why;
   if (options_.path != Options::Choice::kPwritev) {
     writer_ = MakeUringWriter(direct ? pool_->base() : nullptr, pool_->bytes(), &why);
   }
   const bool uring = writer_ != nullptr;
-  if (!uring) {
-    writer_ = MakePwritevWriter([weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->Wake();
-    });
-    if (!writer_->Calls()) why += "; no thread for writes could be made, so a slow disk holds up the drain";
+  if (!uring) writer_ = MakePwritevWriter(disk_.get());
+  if (!disk_->works()) {
+    why += why.empty() ? "" : "; ";
+    why += "no thread that waits for the disk could be made, so a slow one holds up the drain";
   }
   if (options_.wrap_writer) writer_ = options_.wrap_writer(std::move(writer_));
   station = Station{};
   station.pool = pool_.get();
   station.writer = writer_.get();
+  station.disk = disk_.get();
   station.direct = direct;
   last_flush_ = SteadyTime{};
   std::lock_guard lock(mutex);
@@ -174,12 +178,15 @@ void Drain::Impl::TearDown() {
   if (writer_ != nullptr && writer_->in_flight() > 0) {
     pool_->Abandon();
     (void)writer_.release();
+    (void)disk_.release();
   }
   writer_.reset();
+  disk_.reset();
   pool_.reset();
   orphans_.clear();
   station.pool = nullptr;
   station.writer = nullptr;
+  station.disk = nullptr;
 }
 
 void Drain::Impl::Run() {
@@ -241,7 +248,7 @@ bool Drain::Impl::TakeUp() {
     return true;
   });
   std::erase_if(orphans_, [](const auto& file) { return file->idle(); });
-  if (collections.empty() && orphans_.empty()) {
+  if (collections.empty() && orphans_.empty() && disk_->idle()) {
     active_.clear();
     TearDown();
     running = false;
@@ -341,6 +348,8 @@ void Drain::Impl::ForEachFile(F&& f) {
 // Takes back finished writes, and with them staging memory, before sources are visited.
 void Drain::Impl::Reap(SteadyTime now) {
   reaped_ = false;
+  while (disk_->Reap()) reaped_ = true;
+  station.called = reaped_;
   while (WriteOp* op = writer_->Reap()) {
     static_cast<StagedFile*>(op->owner)->Completed(op, now);
     reaped_ = true;
@@ -401,8 +410,9 @@ void Drain::Impl::Advance(CollectionState& c, SteadyTime now) {
   }
   if (c.step == Step::kWriting) {
     for (const auto& file : c.files) file->Pump(now);
-    if (std::all_of(c.files.begin(), c.files.end(), [](const auto& f) { return f->closed(); }))
-      c.step = Step::kDone;
+    const bool closed =
+        std::all_of(c.files.begin(), c.files.end(), [](const auto& f) { return f->closed(); });
+    if (closed && c.storage->idle() && c.calls == 0) c.step = Step::kDone;
   }
 }
 
@@ -411,7 +421,7 @@ void Drain::Impl::EndPass() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
   const uint64_t own_ns =
       static_cast<uint64_t>(cpu.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(cpu.tv_nsec);
-  cpu_ns_.store(own_ns + writer_->cpu_ns(), std::memory_order_relaxed);
+  cpu_ns_.store(own_ns + disk_->cpu_ns(), std::memory_order_relaxed);
   const Cost cost = TotalCost();
   bool notify = false;
   std::lock_guard lock(mutex);
@@ -484,6 +494,20 @@ Cost Drain::Impl::TotalCost() const {
   return {cpu_ns_.load(std::memory_order_relaxed), wakeups_.load(std::memory_order_relaxed),
           bytes_.load(std::memory_order_relaxed),  peak_.load(std::memory_order_relaxed),
           staged_.load(std::memory_order_relaxed), starved_.load(std::memory_order_relaxed)};
+}
+
+void Drain::Impl::Post(FileCall kind, std::function<void()> call, std::function<void()> then) {
+  disk_->Post(kind, std::move(call), std::move(then));
+}
+
+void Drain::Impl::Call(const std::shared_ptr<CollectionState>& collection, FileCall kind,
+                       std::function<void()> call, std::function<void()> then) {
+  disk_->Post(kind, std::move(call), [this, collection, then = std::move(then)] {
+    --collection->calls;
+    // What is not visited any more was finished or given up, and those who asked may be gone.
+    if (std::find(active_.begin(), active_.end(), collection) != active_.end()) then();
+  });
+  ++collection->calls;
 }
 
 void Drain::Impl::JoinIfIdle(milliseconds patience) {

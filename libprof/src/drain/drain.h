@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "drain/disk_thread.h"
 
-/// The drain moves records from rings into files: one thread per process, alive only while something is
-/// collected.
+/// The drain moves records from rings into files: one thread per process, and one that waits for the disk, alive only
+/// while something is collected.
 ///
 ///     auto collection = Drain::Process().Open(Options::FromEnvironment(&warnings), on_message);
 ///     trace::RecordFile file(*collection, {...});          // output, see trace/record_file.h
@@ -34,7 +35,7 @@ class CollectionState;
 enum class Path {
   kUring,    ///< page cache, through io_uring
   kDirect,   ///< O_DIRECT, slices of preset size; through io_uring where allowed, else pwritev
-  kPwritev,  ///< page cache, through pwritev on a second thread
+  kPwritev,  ///< page cache, through pwritev on the thread that waits for the disk
 };
 /// "uring", "direct" or "pwritev".
 const char* PathName(Path path);
@@ -55,6 +56,9 @@ struct Options {
   std::chrono::milliseconds flush_interval{200};
   /// Wraps the writer that was chosen; for tests that inject faults.
   std::function<std::unique_ptr<Writer>(std::unique_ptr<Writer>)> wrap_writer;
+  /// Called on the thread that waits for the disk before it opens, finishes, removes or replaces something; for tests that
+  /// hold such calls up.
+  std::function<void(FileCall)> before_file_call;
 
   /// NPUPROF_DRAIN (auto|uring|direct|pwritev) and NPUPROF_STAGING_MB (1 to 4096). A value that is not
   /// allowed is replaced by the default, and a sentence saying so is appended to @p warnings.
@@ -105,7 +109,7 @@ class Source {
 
 /// What draining has cost so far.
 struct Cost {
-  uint64_t cpu_ns = 0;         ///< CPU time of the drain thread and of the one that writes, if there is one
+  uint64_t cpu_ns = 0;         ///< CPU time of the drain thread and of the one that waits for the disk
   uint64_t wakeups = 0;        ///< times the thread woke up
   uint64_t bytes_written = 0;  ///< bytes the kernel took
   uint64_t staging_peak_bytes = 0;
@@ -151,7 +155,11 @@ class Collection {
   /// touch (file counts, ledgers). kTimeout if it did not run; it then never runs.
   Status Run(const std::function<void()>& task, std::chrono::milliseconds patience);
 
-  // The next three also on the drain thread, from within a visit: the manifest is written there.
+  /// Has @p call made on the thread that waits for the disk, then @p then on the drain thread, unless the collection was
+  /// given up meanwhile: so @p call may refer only to what it owns. Finish() waits for both. On the drain thread.
+  void Call(FileCall kind, std::function<void()> call, std::function<void()> then);
+
+  // The next three also on the drain thread, from within a visit: the manifest is described there.
   /// How bytes reach the disk, and in a few words why this way.
   Path path() const;
   std::string reason() const;

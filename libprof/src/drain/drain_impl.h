@@ -11,12 +11,14 @@
 #include "base/fd_identity.h"
 #include "base/last_thread.h"
 #include "drain/collection_state.h"
+#include "drain/disk_thread.h"
 
 namespace npuprof::drain {
 
 /// The thread and its loop. Each round: take up what other threads asked for, visit sources that are due,
-/// take back finished writes and submit new ones, then write and sleep. Other threads never wait for a write:
-/// a collection is only "in pass" while its sources and counts are touched.
+/// take back finished writes and submit new ones, then write and sleep. Nothing in it waits for the disk: what may is
+/// posted to a DiskThread. Other threads never wait for a write: a collection is only "in pass" while its sources and
+/// counts are touched.
 class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
  public:
   Impl();
@@ -27,6 +29,11 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   /// Waits until the thread has ended if no collection is left.
   void JoinIfIdle(std::chrono::milliseconds patience);
   Cost TotalCost() const;
+  /// See Collection::Call(). Drain thread.
+  void Call(const std::shared_ptr<CollectionState>& collection, FileCall kind, std::function<void()> call,
+            std::function<void()> then);
+  /// The same for what outlives a collection that is given up.
+  void Post(FileCall kind, std::function<void()> call, std::function<void()> then);
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -69,6 +76,7 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
 
   // Drain thread only.
   std::unique_ptr<StagingPool> pool_;
+  std::unique_ptr<DiskThread> disk_;
   std::unique_ptr<Writer> writer_;
   std::vector<std::shared_ptr<CollectionState>> active_;
   std::vector<std::shared_ptr<StagedFile>> orphans_;  // of abandoned collections, until their writes end

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 namespace npuprof::drain {
@@ -21,8 +22,11 @@ struct Faults {
     uint64_t from = 0, length = 0;
   };
   Span stall, error;
+  Span call_stall[4];  // by FileCall
   uint64_t room = UINT64_MAX, most = UINT64_MAX;
 };
+
+constexpr std::string_view kCallNames[] = {"stall-open", "stall-finish", "stall-remove", "stall-manifest"};
 
 bool ParseNumber(std::string_view text, uint64_t* out) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), *out);
@@ -40,6 +44,9 @@ bool ParseFault(std::string_view item, Faults* out) {
   if (equals == std::string_view::npos) return false;
   const std::string_view name = item.substr(0, equals), value = item.substr(equals + 1);
   if (name == "stall") return ParseSpan(value, &out->stall);
+  for (size_t kind = 0; kind < std::size(kCallNames); ++kind) {
+    if (name == kCallNames[kind]) return ParseSpan(value, &out->call_stall[kind]);
+  }
   if (name == "error") return ParseSpan(value, &out->error);
   if (name == "full") return ParseNumber(value, &out->room);
   return name == "short" && ParseNumber(value, &out->most) && out->most > 0 && out->most <= INT_MAX;
@@ -91,9 +98,9 @@ unsigned FaultWriter::in_flight() const {
   return inner_->in_flight() + static_cast<unsigned>(done_.size() + held_.size());
 }
 
-FaultWriter::Rule DiskFaultFromEnvironment(std::vector<std::string>* warnings) {
+DiskFault DiskFaultFromEnvironment(std::vector<std::string>* warnings) {
   const char* value = std::getenv("NPUPROF_DISK_FAULT");
-  if (value == nullptr || *value == '\0') return nullptr;
+  if (value == nullptr || *value == '\0') return {};
   Faults faults;
   std::string_view rest = value;
   while (!rest.empty()) {
@@ -101,19 +108,28 @@ FaultWriter::Rule DiskFaultFromEnvironment(std::vector<std::string>* warnings) {
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
     if (ParseFault(item, &faults)) continue;
     if (warnings != nullptr) {
-      warnings->push_back(fmt::format(
-          "NPUPROF_DISK_FAULT has \"{}\"; allowed are stall=<ms>:<ms>, error=<ms>:<ms>, full=<bytes> and "
-          "short=<bytes>, joined by commas; no fault is injected",
-          item));
+      warnings->push_back(
+          fmt::format("NPUPROF_DISK_FAULT has \"{}\"; allowed are stall=<ms>:<ms>, stall-open, stall-finish, "
+                      "stall-remove and "
+                      "stall-manifest with times like it, error=<ms>:<ms>, full=<bytes> and short=<bytes>, "
+                      "joined by commas; no "
+                      "fault is injected",
+                      item));
     }
-    return nullptr;
+    return {};
   }
-  return [faults, begin = Clock::now()](const WriteOp& op) mutable -> int {
+  const auto within = [begin = Clock::now()](const Faults::Span& span) {
     const auto now = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count());
-    const auto within = [&](const Faults::Span& span) {
-      return now >= span.from && now - span.from < span.length;
-    };
+    return now >= span.from && now - span.from < span.length;
+  };
+  DiskFault fault;
+  fault.before_file_call = [within, faults](FileCall kind) {
+    const timespec pause{0, 5'000'000};
+    while (within(faults.stall) || within(faults.call_stall[static_cast<size_t>(kind)]))
+      nanosleep(&pause, nullptr);
+  };
+  fault.rule = [within, faults](const WriteOp& op) mutable -> int {
     if (within(faults.stall)) return FaultWriter::kHold;
     if (within(faults.error)) return -EIO;
     if (faults.room == 0) return -ENOSPC;
@@ -125,6 +141,7 @@ FaultWriter::Rule DiskFaultFromEnvironment(std::vector<std::string>* warnings) {
     if (faults.room != UINT64_MAX) faults.room -= std::min(most, bytes);
     return most < bytes ? static_cast<int>(most) : 0;
   };
+  return fault;
 }
 
 }  // namespace npuprof::drain

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "drain/disk_thread.h"
 #include "drain/writer.h"
 
 namespace npuprof::drain {
@@ -32,7 +33,6 @@ class FaultWriter final : public Writer {
   int PollFd() const override { return done_.empty() ? inner_->PollFd() : -1; }
   bool Calls() const override { return done_.empty() && inner_->Calls(); }
   unsigned in_flight() const override;
-  uint64_t cpu_ns() const override { return inner_->cpu_ns(); }
 
  private:
   /// False if @p op has to wait, for the rule or for room in the queue.
@@ -44,12 +44,19 @@ class FaultWriter final : public Writer {
   std::deque<WriteOp*> done_, held_;
 };
 
-/// The rule that NPUPROF_DISK_FAULT asks for, a comma list; null if it is not set. Times count from this call.
-///   stall=<ms>:<ms>   from so long on, for so long, no write ends
-///   error=<ms>:<ms>   from so long on, for so long, writes fail with EIO
-///   full=<bytes>      there is room for so many bytes
-///   short=<bytes>     no write takes more bytes than that
-/// Text that is not understood gives null and appends a sentence to @p warnings.
-FaultWriter::Rule DiskFaultFromEnvironment(std::vector<std::string>* warnings);
+/// What NPUPROF_DISK_FAULT asks for; empty functions if it is not set.
+struct DiskFault {
+  FaultWriter::Rule rule;
+  std::function<void(FileCall)> before_file_call;  ///< waits while the disk stalls
+};
+
+/// Reads a comma list. Times count from this call.
+///   stall=<ms>:<ms>            from so long on, for so long, no write ends and no other call that changes files
+///   stall-open=<ms>:<ms>       the same for calls of one kind alone; also stall-finish, stall-remove, stall-manifest
+///   error=<ms>:<ms>            from so long on, for so long, writes fail with EIO
+///   full=<bytes>               there is room for so many bytes
+///   short=<bytes>              no write takes more bytes than that
+/// Text that is not understood gives no fault and appends a sentence to @p warnings.
+DiskFault DiskFaultFromEnvironment(std::vector<std::string>* warnings);
 
 }  // namespace npuprof::drain

@@ -48,8 +48,9 @@ Options Options::FromEnvironment(std::vector<std::string>* warnings) {
                                 warnings != nullptr ? warnings : &unread)) {
     options.staging_bytes = *megabytes << 20;
   }
-  if (auto rule = DiskFaultFromEnvironment(warnings)) {
-    options.wrap_writer = [rule = std::move(rule)](std::unique_ptr<Writer> inner) {
+  if (DiskFault fault = DiskFaultFromEnvironment(warnings); fault.rule) {
+    options.before_file_call = std::move(fault.before_file_call);
+    options.wrap_writer = [rule = std::move(fault.rule)](std::unique_ptr<Writer> inner) {
       const bool blocks = inner->PollFd() < 0 && !inner->Calls();
       return std::make_unique<FaultWriter>(std::move(inner), rule, blocks);
     };

@@ -27,6 +27,13 @@ bool Write(const std::string& path, int flags, const std::string& text) {
   return close(fd) == 0 && written;
 }
 
+std::string Line(std::string_view slice, const SliceEntry& entry) {
+  std::string line =
+      fmt::format(R"({{"slice":"{}","bytes":{},"records":{})", slice, entry.bytes, entry.records);
+  if (entry.crc32c) line += fmt::format(R"(,"crc32c":"{:08x}")", *entry.crc32c);
+  return line + "}\n";
+}
+
 }  // namespace
 
 SliceList::SliceList(const std::string& root) : path_(root.empty() ? "" : root + "/npuprof/slices.jsonl") {}
@@ -37,35 +44,24 @@ void SliceList::Flush() {
 }
 
 void SliceList::Add(std::string_view slice, const SliceEntry& entry) {
-  std::string line =
-      fmt::format(R"({{"slice":"{}","bytes":{},"records":{})", slice, entry.bytes, entry.records);
-  if (entry.crc32c) line += fmt::format(R"(,"crc32c":"{:08x}")", *entry.crc32c);
-  line += "}\n";
-  if (rewrite_) {
-    *rewrite_ += line;
-    return;
-  }
-  pending_ += line;
+  pending_ += Line(slice, entry);
   Flush();
 }
 
 void SliceList::Aged(std::string_view slice) {
-  stale_ += 2;
   pending_ += fmt::format("{{\"aged\":\"{}\"}}\n", slice);
 }
 
-void SliceList::Rewrite() {
-  rewrite_.emplace();
-}
-
-void SliceList::Commit() {
+void SliceList::Replace(const std::map<std::string, SliceEntry>& slices) {
+  if (path_.empty()) return;
   const std::string fresh = path_.substr(0, path_.rfind('/') + 1) + ".slices.jsonl.new";
-  if (!path_.empty()) {
-    if (!Write(fresh, O_TRUNC, *rewrite_) || std::rename(fresh.c_str(), path_.c_str()) != 0)
-      unlink(fresh.c_str());
+  std::string text;
+  for (const auto& [slice, entry] : slices) text += Line(slice, entry);
+  if (!Write(fresh, O_TRUNC, text) || std::rename(fresh.c_str(), path_.c_str()) != 0) {
+    unlink(fresh.c_str());
+  } else {
+    pending_.clear();
   }
-  rewrite_.reset();
-  stale_ = 0;
 }
 
 }  // namespace npuprof::drain

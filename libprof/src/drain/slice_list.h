@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@ struct SliceEntry {
 
 /// <root>/npuprof/slices.jsonl: one line of JSON for each finished slice, and one for each that was removed to keep a
 /// limit, appended as it happens. So a directory whose process was killed still says what its finished slices held.
-/// One thread.
+/// One thread at a time.
 ///
 ///     {"slice":"host/data/aging.api_event.data.slice_0","bytes":2097120,"records":52428,"crc32c":"1b2c3d4e"}
 ///     {"aged":"host/data/aging.api_event.data.slice_0"}
@@ -30,16 +31,11 @@ class SliceList {
   /// Noted at the next Flush(), which comes before the slice is removed.
   void Aged(std::string_view slice);
   void Flush();
-  /// Lines that say nothing any more: those of slices that were removed, and of their removal.
-  unsigned stale() const { return stale_; }
-  /// Starts the list anew; Add() what is still there, then Commit().
-  void Rewrite();
-  void Commit();
+  /// Starts the list anew with @p slices alone.
+  void Replace(const std::map<std::string, SliceEntry>& slices);
 
  private:
   std::string path_, pending_;
-  std::optional<std::string> rewrite_;
-  unsigned stale_ = 0;
 };
 
 }  // namespace npuprof::drain

@@ -4,14 +4,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/crc32c.h"
-#include "drain/fork_guard.h"
 
 namespace npuprof::drain {
 namespace {
@@ -55,14 +53,6 @@ StagedFile::StagedFile(Station* station, std::shared_ptr<Storage> storage, Messa
       slice_bytes_(slice_bytes),
       ages_(ages) {}
 
-StagedFile::~StagedFile() {
-  // In a forked child, and after an abandoned collection, descriptors and blocks are not ours to touch.
-  if (!closed_) return;
-  for (const auto& slice : unfinished_) {
-    if (slice->fd >= 0) close(slice->fd);
-  }
-}
-
 bool StagedFile::flushed() const {
   if (failed() || queue_.empty()) return true;
   const Segment& front = *queue_.front();
@@ -72,10 +62,6 @@ bool StagedFile::flushed() const {
 void StagedFile::Disown() {
   for (Mark& mark : marks_) mark.ledger = nullptr;
   message_ = [](Severity, const std::string&, const std::string&) {};
-}
-
-bool StagedFile::idle() const {
-  return queue_.empty() && !op_in_flight_ && direct_in_flight_ == 0;
 }
 
 // Through the page cache a block holds whole records, so that each write does; O_DIRECT wants full blocks.
@@ -261,7 +247,6 @@ void StagedFile::Close() {
   closing_ = true;
   SealSlice();
   Flush();
-  if (failed()) closed_ = true;
   Retire(Clock::now());
   if (counted_) storage_->FileClosed();
   counted_ = false;
@@ -283,7 +268,7 @@ bool StagedFile::ReleaseIdle() {
 void StagedFile::Pump(Clock::time_point now) {
   if (failed()) return;
   if (storage_->exhausted()) failing_ = EDQUOT;
-  if (storage_->disk_full() != 0 && !outlives_full_disk_) {
+  if (storage_->disk_full() != 0 && !outlives_full_disk_ && (ages_ || storage_->kept_room_given())) {
     outlives_full_disk_ = true;
     if (ages_) {
       failing_ = storage_->disk_full();
@@ -293,7 +278,7 @@ void StagedFile::Pump(Clock::time_point now) {
     }
   }
   if (failing_ != 0) {
-    if (!op_in_flight_ && direct_in_flight_ == 0) Fail(failing_);
+    if (!Busy()) Fail(failing_);
     return;
   }
   SealOldSlice();
@@ -306,7 +291,8 @@ void StagedFile::Pump(Clock::time_point now) {
   }
   // With no memory left for what comes, it is tried at once whether it has to end.
   const bool last_try = stall_error_ != 0 && tries_ > kTries && station_->pool->free_blocks() == 0;
-  if (queue_.empty() || ((stall_error_ != 0 || waiting_) && now < retry_at_ && !last_try)) return;
+  const bool early = now < retry_at_ && !last_try;
+  if (queue_.empty() || (stall_error_ != 0 && early) || (waiting_ && early && !station_->called)) return;
   if (station_->direct) {
     PumpDirect(now);
   } else {
@@ -321,7 +307,7 @@ void StagedFile::PumpBuffered(Clock::time_point now) {
   const uint64_t durable = front.slice->stream + front.offset + front.written;
   if (!front.sealed && durable >= flush_target_) return;
   Slice* slice = front.slice.get();
-  if (slice->fd < 0 && !OpenSliceFile(slice, now)) return;
+  if (slice->fd < 0) return OpenSliceFile(front.slice);
   if (!StillOurs(slice)) failing_ = EBADF;
   if (flush_target_ > durable) FailIfDirectoryGone(now);
   if (failing_ != 0) return Pump(now);
@@ -349,7 +335,7 @@ void StagedFile::PumpDirect(Clock::time_point now) {
     const uint64_t position = segment->slice->stream + segment->offset + segment->written;
     if (!segment->sealed && position >= flush_target_) continue;
     Slice* slice = segment->slice.get();
-    if (slice->fd < 0 && !OpenSliceFile(slice, now)) return;
+    if (slice->fd < 0) return OpenSliceFile(segment->slice);
     if (!StillOurs(slice)) failing_ = EBADF;
     if (position < flush_target_) FailIfDirectoryGone(now);
     if (failing_ != 0) return Pump(now);
@@ -418,10 +404,9 @@ void StagedFile::Retire(Clock::time_point now) {
   if (failed()) return;
   while (!unfinished_.empty() && unfinished_.front()->sealed &&
          (queue_.empty() || queue_.front()->slice != unfinished_.front())) {
-    FinishSlice(unfinished_.front().get(), true);
+    FinishSlice(unfinished_.front(), station_->direct, true);
     unfinished_.pop_front();
   }
-  if (closing_ && idle()) closed_ = true;
   Pump(now);
 }
 
@@ -477,13 +462,13 @@ void StagedFile::FailIfDirectoryGone(Clock::time_point now) {
 }
 
 void StagedFile::GiveUp() {
-  if (failed() || idle()) return;
-  if (DiskIsFull(stall_error_) && storage_->disk_full() == 0) {
+  if (failed() || (queue_.empty() && !op_in_flight_ && direct_in_flight_ == 0)) return;
+  if (DiskIsFull(stall_error_) && !outlives_full_disk_) {
     storage_->DiskIsFull(stall_error_);
-    if (!ages_) return Pump(Clock::now());
+    if (!ages_) return Pump(Clock::now());  // once there is the room that was kept for it
   }
   if (failing_ == 0) failing_ = stall_error_ != 0 ? stall_error_ : ETIMEDOUT;
-  if (!op_in_flight_ && direct_in_flight_ == 0) Fail(failing_);
+  if (!Busy()) Fail(failing_);
 }
 
 void StagedFile::Cut(Slice* slice, uint64_t bytes) {
@@ -516,22 +501,9 @@ void StagedFile::Fail(int error) {
     if (slice->fd >= 0) StillOurs(slice.get());
     if (slice->stream < end) {
       Cut(slice.get(), end - slice->stream);
-      if (slice->fd >= 0 && ftruncate(slice->fd, static_cast<off_t>(slice->bytes)) != 0) {
-        message_(Severity::kWarning, "cut",
-                 fmt::format("{} could not be cut to its whole records: {}", SlicePath(*slice),
-                             std::strerror(errno)));
-      }
-      FinishSlice(slice.get(), error != ENOENT);  // without a directory there is no place for it
+      FinishSlice(slice, true, error != ENOENT);  // without a directory there is no place for it
     } else if (slice->fd >= 0) {
-      storage_->Drop(slice->charged, ages_);
-      unlink(SlicePath(*slice).c_str());
-      {
-        const FdChange closing;
-        UnguardFd(slice->fd);
-        close(slice->fd);
-      }
-      slice->fd = -1;
-      --slices_;
+      DropSlice(slice);
     }
   }
   unfinished_.clear();
@@ -542,7 +514,6 @@ void StagedFile::Fail(int error) {
             "dictionaries, metadata and other data that is never removed use up the storage limit of {}; "
             "collection ends here, what was collected stays",
             storage_->LimitText()));
-    if (closing_) closed_ = true;
     return;
   }
   if (DiskIsFull(error) && storage_->disk_full() != 0) {
@@ -551,14 +522,12 @@ void StagedFile::Fail(int error) {
         fmt::format("the file system of {} is full ({}); collection ends here: what was written stays and is "
                     "whole, what comes later is counted as lost",
                     storage_->root().empty() ? path_ : storage_->root(), std::strerror(error)));
-    if (closing_) closed_ = true;
     return;
   }
   message_(Severity::kError, fmt::format("fail-{}", error),
            fmt::format(
                "{} could not be written: {}; {} records that waited for it are lost, and those that follow",
                path_, std::strerror(error), lost));
-  if (closing_) closed_ = true;
 }
 
 }  // namespace npuprof::drain

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "drain/disk_thread.h"
 #include "drain/drain.h"
 #include "drain/ledger.h"
 #include "drain/staging_pool.h"
@@ -21,9 +22,11 @@ namespace npuprof::drain {
 struct Station {
   StagingPool* pool = nullptr;
   Writer* writer = nullptr;
+  DiskThread* disk = nullptr;
   bool direct = false;
   bool starved = false;  ///< a file wanted a block and found none since this was last cleared
   bool staged = false;   ///< something was staged since the last flush
+  bool called = false;   ///< a call to the file system ended in this round
   uint64_t bytes_written = 0, bytes_staged = 0;
 };
 
@@ -39,7 +42,9 @@ inline constexpr size_t kMaxRecordBytes = 4096;
 /// Order on disk: through the page cache a file has one write in flight, made of whole records, so that
 /// whatever a killed process leaves behind is a prefix. With O_DIRECT blocks are written independently and
 /// the slice has its full size from the start; it is cut when it is finished.
-class StagedFile {
+///
+/// Slices are opened and finished on the DiskThread; what comes meanwhile is staged, and the file goes on when the call ended.
+class StagedFile : public std::enable_shared_from_this<StagedFile> {
  public:
   using Message = std::function<void(Severity, const std::string& key, const std::string& text)>;
   using Clock = std::chrono::steady_clock;
@@ -49,7 +54,6 @@ class StagedFile {
   /// @p ages  its oldest slices may be removed to keep the limit of @p storage
   StagedFile(Station* station, std::shared_ptr<Storage> storage, Message message, std::string path,
              size_t record_size, size_t slice_bytes, bool ages);
-  ~StagedFile();
   StagedFile(const StagedFile&) = delete;
   StagedFile& operator=(const StagedFile&) = delete;
 
@@ -76,9 +80,10 @@ class StagedFile {
   void GiveUp();
 
   bool failed() const { return error_ != 0; }
-  bool closed() const { return closed_; }
+  /// After Close(): all is written or given up, and every slice finished.
+  bool closed() const { return closing_ && idle() && unfinished_.empty(); }
   /// Nothing staged and nothing in flight.
-  bool idle() const;
+  bool idle() const { return queue_.empty() && !Busy(); }
   /// Everything before the last Flush() is on disk (or the file failed).
   bool flushed() const;
   /// Forgets ledgers and message handler: whoever owned them stopped waiting.
@@ -116,8 +121,11 @@ class StagedFile {
     uint32_t crc = 0;
     unsigned generation = 0;
     bool sealed = false;
+    bool opening = false;
     bool cut = false;  // shorter than what the sum is of
   };
+  struct Opened;
+  struct Ended;
   struct Segment {
     std::byte* block = nullptr;
     std::shared_ptr<Slice> slice;
@@ -144,15 +152,23 @@ class StagedFile {
   void Sum(const void* data, size_t size);
   uint32_t BlockCapacity() const;
   void Note(Ledger* ledger, uint64_t bytes, uint64_t units);
-  bool OpenSliceFile(Slice* slice, Clock::time_point now);
+  /// Begins to open the file of @p slice, unless that goes on already.
+  void OpenSliceFile(const std::shared_ptr<Slice>& slice);
+  void SliceOpened(Slice* slice, const Opened& opened);
+  /// Writes are under way, or calls; the file cannot end now.
+  bool Busy() const { return op_in_flight_ || direct_in_flight_ > 0 || calls_ > 0; }
+  /// Has @p call made by the DiskThread.
+  void Call(FileCall kind, std::function<void()> call, std::function<void()> then);
   /// Takes room on the disk for @p slice up to @p end. False if it has to wait or the collection ends.
   bool TakeRoom(Slice* slice, uint64_t end, Clock::time_point now);
   /// False if the program closed the descriptor of @p slice, which may mean a file of its own by now. It is let go of
   /// then.
   bool StillOurs(Slice* slice);
-  void FinishSlice(Slice* slice, bool mark_done);
-  bool CloseSlice(Slice* slice, const std::string& path);
-  void LeaveNote(const std::string& path, uint64_t bytes);
+  /// Cuts the file of @p slice to its size, if asked to, closes it and leaves a .done beside it, if that is to be.
+  void FinishSlice(const std::shared_ptr<Slice>& slice, bool cut, bool mark_done);
+  void SliceFinished(Slice* slice, const Ended& ended);
+  /// Removes a slice of which no record is on disk.
+  void DropSlice(const std::shared_ptr<Slice>& slice);
   void Cut(Slice* slice, uint64_t bytes);
   void PumpBuffered(Clock::time_point now);
   void PumpDirect(Clock::time_point now);
@@ -179,6 +195,7 @@ class StagedFile {
   WriteOp op_;  // page cache: the one write in flight
   bool op_in_flight_ = false;
   unsigned direct_in_flight_ = 0;
+  unsigned calls_ = 0;  // at the DiskThread
 
   uint64_t stream_end_ = 0;            // bytes staged since the beginning
   uint64_t flush_target_ = 0;          // everything before this wants to be on disk
@@ -196,7 +213,7 @@ class StagedFile {
   bool outlives_full_disk_ = false;  // was told of it
   bool grows_ahead_ = false;         // the file system allocates more than it is given
   bool counted_ = false;             // as an open file
-  bool closing_ = false, closed_ = false;
+  bool closing_ = false;
   int error_ = 0;
   int failing_ = 0;  // error that will end the file once nothing is in flight
   int stall_error_ = 0;

@@ -76,8 +76,22 @@ uint64_t RestBelow(const std::string& path) {
 
 }  // namespace
 
-Storage::Storage(std::string root, uint64_t limit) : root_(std::move(root)), limit_(limit), list_(root_) {
+Storage::Storage(std::string root, uint64_t limit, Calls calls)
+    : root_(std::move(root)), limit_(limit), calls_(std::move(calls)), list_(root_) {
   MeasureRest();
+}
+
+void Storage::Call(FileCall kind, std::function<void()> call, std::function<void()> then) {
+  if (!calls_) {
+    call();
+    then();
+    return;
+  }
+  calls_(kind, std::move(call), [self = shared_from_this(), then = std::move(then)] {
+    --self->pending_;
+    then();
+  });
+  ++pending_;
 }
 
 void Storage::MeasureRest() {
@@ -105,7 +119,12 @@ bool Storage::Fits(uint64_t bytes) const {
 void Storage::DiskIsFull(int error) {
   if (disk_full_ != 0) return;
   disk_full_ = error;
-  if (on_disk_full_) on_disk_full_();
+  Call(
+      FileCall::kRemove,
+      [call = on_disk_full_] {
+        if (call) call();
+      },
+      [this] { kept_room_given_ = true; });
 }
 
 unsigned Storage::WriteLeftOver() {
@@ -118,12 +137,15 @@ Storage::Verdict Storage::Take(uint64_t bytes, bool ages) {
   if (limit_ > 0) {
     if (exhausted_) return Verdict::kExhausted;
     while (!Fits(bytes)) {
+      if (removing_ > 0) return Verdict::kWait;
       if (RemoveOldest()) continue;
       if (open_ == 0 || fixed_ + bytes + 3 * rest_.load() + kRestRoom > limit_ - limit_ / kWorkShare) {
         exhausted_ = true;
         return Verdict::kExhausted;
       }
-      CloseGeneration();  // so that what is being written is finished and may go
+      // So that what is being written is finished and may go. Until something is, there is nothing more to close.
+      if (closed_at_ != finished_) CloseGeneration();
+      closed_at_ = finished_;
       return Verdict::kWait;
     }
   }
@@ -138,6 +160,7 @@ void Storage::Correct(uint64_t before, uint64_t after, bool ages) {
 }
 
 void Storage::Drop(uint64_t charged, bool ages) {
+  ++finished_;
   Correct(charged, 0, ages);
 }
 
@@ -156,11 +179,12 @@ void Storage::CloseGeneration() {
 }
 
 void Storage::Finish(Finished slice) {
-  list_.Add(Relative(slice.path), slice.entry);
-  if (!slice.ages) {
-    if (limit_ > 0) never_removed_.emplace_back(Relative(slice.path), slice.entry);
-    return;
-  }
+  ++finished_;
+  const std::string name = Relative(slice.path);
+  Call(
+      FileCall::kFinish, [this, name, entry = slice.entry] { list_.Add(name, entry); }, [] {});
+  if (limit_ > 0) listed_.emplace(name, slice.entry);
+  if (!slice.ages) return;
   open_ -= slice.charged;
   if (limit_ == 0) return;  // nothing will ever be removed
   if (slice.generation <= removed_) {
@@ -183,27 +207,43 @@ bool Storage::RemoveOldest() {
     generations_.pop_front();
     removed_ = oldest.number;
     complete_from_ns_ = std::max(complete_from_ns_, oldest.closed_ns);
-    Remove(oldest.slices);
-    if (list_.stale() > kMostStale) {
-      list_.Rewrite();
-      for (const auto& [path, entry] : never_removed_) list_.Add(path, entry);
-      for (const Generation& generation : generations_) {
-        for (const Finished& slice : generation.slices) list_.Add(Relative(slice.path), slice.entry);
-      }
-      list_.Commit();
-    }
-    if (!oldest.slices.empty()) return true;
+    if (oldest.slices.empty()) continue;
+    Remove(std::move(oldest.slices));
+    return true;
   }
   return false;
 }
 
-void Storage::Remove(const std::vector<Finished>& slices) {
-  // First the note of it: whoever finds the list and no slice knows why.
-  for (const Finished& slice : slices) list_.Aged(Relative(slice.path));
-  list_.Flush();
+void Storage::Remove(std::vector<Finished> slices) {
+  std::vector<std::string> names;
   for (const Finished& slice : slices) {
-    unlink(slice.path.c_str());
-    unlink((slice.path + ".done").c_str());
+    names.push_back(Relative(slice.path));
+    listed_.erase(names.back());
+  }
+  stale_ += 2 * static_cast<unsigned>(slices.size());
+  auto rewrite =
+      stale_ > kMostStale ? std::make_shared<const std::map<std::string, SliceEntry>>(listed_) : nullptr;
+  if (rewrite) stale_ = 0;
+  const auto gone = std::make_shared<const std::vector<Finished>>(std::move(slices));
+  ++removing_;
+  Call(
+      FileCall::kRemove,
+      [this, gone, names = std::move(names), rewrite] {
+        // First the note of it: whoever finds the list and no slice knows why.
+        for (const std::string& name : names) list_.Aged(name);
+        list_.Flush();
+        for (const Finished& slice : *gone) {
+          unlink(slice.path.c_str());
+          unlink((slice.path + ".done").c_str());
+        }
+        if (rewrite) list_.Replace(*rewrite);
+      },
+      [this, gone] { Removed(*gone); });
+}
+
+void Storage::Removed(const std::vector<Finished>& slices) {
+  --removing_;
+  for (const Finished& slice : slices) {
     slices_ -= slice.charged;
     for (Aged* aged : {&aged_, slice.aged.get()}) {
       aged->records += slice.entry.records;

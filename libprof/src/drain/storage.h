@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "drain/disk_thread.h"
 #include "drain/slice_list.h"
 
 namespace npuprof::drain {
@@ -41,12 +43,17 @@ int WriteNote(const std::string& path, const std::string& text);
 /// removed as a whole: so what belongs together goes together. Dictionaries and other data that do not age are never
 /// removed. If they leave less than a quarter of the limit, there is no room to work in and the collection ends.
 ///
-/// Drain thread, except used_bytes() and MeasureRest().
-class Storage {
+/// Drain thread, except used_bytes() and MeasureRest(). What the disk may hold up is left to another one; until it is done
+/// there, the space is taken.
+class Storage : public std::enable_shared_from_this<Storage> {
  public:
+  /// Has a call made where it holds up nobody, then goes on on the drain thread.
+  using Calls = std::function<void(FileCall, std::function<void()> call, std::function<void()> then)>;
+
   /// @p root  directory that counts, "" for none
   /// @p limit  bytes; 0 for none
-  Storage(std::string root, uint64_t limit);
+  /// @p calls  empty: they are made at once
+  Storage(std::string root, uint64_t limit, Calls calls = nullptr);
 
   /// What a finished slice was.
   struct Finished {
@@ -67,7 +74,7 @@ class Storage {
   Verdict Take(uint64_t bytes, bool ages);
   /// A slice that is being written takes so many bytes after all.
   void Correct(uint64_t before, uint64_t after, bool ages);
-  /// A slice is finished; what it takes stays taken. It may be removed at once.
+  /// A slice is finished; what it takes stays taken. It may be removed soon.
   void Finish(Finished slice);
   /// A slice that took @p charged was removed unfinished.
   void Drop(uint64_t charged, bool ages);
@@ -87,6 +94,10 @@ class Storage {
   void DiskIsFull(int error);
   /// What DiskIsFull() was told, 0 while there is room.
   int disk_full() const { return disk_full_; }
+  /// The room that was kept for what readers cannot do without is there.
+  bool kept_room_given() const { return kept_room_given_; }
+  /// Nothing that was asked of the disk is left.
+  bool idle() const { return pending_ == 0; }
   /// A .done that found no room.
   void LeaveNote(std::string path, std::string text) { notes_.push_back({std::move(path), std::move(text)}); }
   /// Writes what found no room before, once there is some. After Collection::Finish(). @return how much still found none
@@ -116,12 +127,19 @@ class Storage {
   bool Fits(uint64_t bytes) const;
   void CloseGeneration();
   bool RemoveOldest();
-  void Remove(const std::vector<Finished>& slices);
+  void Remove(std::vector<Finished> slices);
+  void Removed(const std::vector<Finished>& slices);
+  void Call(FileCall kind, std::function<void()> call, std::function<void()> then);
   std::string Relative(const std::string& path) const;
 
   const std::string root_;
   const uint64_t limit_;
-  SliceList list_;
+  const Calls calls_;
+  SliceList list_;        // for whoever makes the calls
+  unsigned pending_ = 0;  // calls
+  unsigned removing_ = 0;
+  uint64_t finished_ = 0;            // slices so far
+  uint64_t closed_at_ = UINT64_MAX;  // what that was when a generation was closed for want of room
   std::atomic<uint64_t> slices_{0}, rest_{0};
   uint64_t fixed_ = 0;  // of slices: what never ages
   uint64_t open_ = 0;   // of slices that age: those not finished
@@ -130,9 +148,12 @@ class Storage {
   unsigned removed_ = 0;  // newest generation that was removed
   uint64_t staged_ = 0;   // in this generation
   std::deque<Generation> generations_;
-  std::vector<std::pair<std::string, SliceEntry>> never_removed_;  // finished slices that do not age
+  std::map<std::string, SliceEntry> listed_;  // finished slices that are there
+  unsigned stale_ =
+      0;  // lines of the list that say nothing any more: slices that were removed, and their removal
   bool exhausted_ = false;
   int disk_full_ = 0;
+  bool kept_room_given_ = false;
   std::function<void()> on_disk_full_;
   std::vector<std::pair<std::string, std::string>> notes_;
   Aged aged_;

@@ -11,6 +11,8 @@
 
 namespace npuprof::drain {
 
+class DiskThread;
+
 /// One write of up to kMaxParts pieces of memory to one place in one file. Belongs to the writer from
 /// Submit() until Reap() gives it back.
 struct WriteOp {
@@ -40,18 +42,14 @@ class Writer {
   virtual bool Calls() const { return false; }
   /// Ops submitted and not reaped.
   virtual unsigned in_flight() const = 0;
-  /// CPU time of threads that work for it.
-  virtual uint64_t cpu_ns() const { return 0; }
 };
 
 /// As pwritev(2).
 using PwritevCall = std::function<ssize_t(int fd, const iovec* parts, int part_count, off_t offset)>;
 
-/// Writes with pwritev on a thread of its own ("npuprof-writer", with the signal mask of the caller), one op after the
-/// other; where none can be made, in Kick().
-/// @param finished  called on that thread when an op is finished; may be empty. Must not call the writer
+/// Writes with pwritev on @p thread, which outlives the writer; where that does not work, in Kick().
 /// @param call  what writes; for tests
-std::unique_ptr<Writer> MakePwritevWriter(std::function<void()> finished, PwritevCall call = pwritev);
+std::unique_ptr<Writer> MakePwritevWriter(DiskThread* thread, PwritevCall call = pwritev);
 
 /// Writes through an io_uring whose kernel workers are limited to one of each kind. If @p base is set and
 /// the limit on locked memory allows it, that memory is registered for O_DIRECT writes.

@@ -18,6 +18,7 @@
 #include "drain/storage.h"
 #include "npuprof_records.h"
 #include "session/log.h"
+#include "session/manifest_writer.h"
 #include "session/mark_record.h"
 #include "session/mstx.h"
 #include "session/stamps.h"
@@ -37,7 +38,6 @@ constexpr seconds kFinishPatience{30};
 // The program waits as long when the disk does not answer; the drain thread tells within a second anyway.
 constexpr milliseconds kTellPatience{100};
 constexpr size_t kNamesReserveBytes = 128 << 10;  // names of the last second before the disk was full
-constexpr size_t kReserveBytes = 512 << 10;       // metadata and the manifest of 64 devices
 std::string CommandLine() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
@@ -67,47 +67,6 @@ Result FromStatus(const Status& status) {
 }
 
 }  // namespace
-
-/// Rewrites the manifest once a second, so that a run that is killed still tells what it kept.
-class Session::ManifestWriter final : public drain::Source {
- public:
-  explicit ManifestWriter(Session& session) : session_(session) {}
-  std::chrono::nanoseconds Interval() const override { return seconds(1); }
-  bool Periodic() const override { return true; }
-  drain::Progress Poll(const drain::Pass& pass) override {
-    if (pass.final) return {};  // the complete one follows
-    const auto now = std::chrono::steady_clock::now();
-    const drain::Cost cost = session_.collection_->cost();
-    const double passed = std::chrono::duration<double>(now - rated_at_).count();
-    // What comes, whether it can be written or not. While staging is full that is not seen: the last rate holds.
-    if (rated_at_ != std::chrono::steady_clock::time_point{} && passed > 0 &&
-        cost.starved == rated_.starved) {
-      session_.bytes_per_second_ =
-          static_cast<uint64_t>(static_cast<double>(cost.bytes_staged - rated_.bytes_staged) / passed);
-    }
-    rated_at_ = now;
-    rated_ = cost;
-    Write();
-    return {};
-  }
-  void Write() {
-    Status status = trace::WriteManifest(session_.directory_, session_.Describe());
-    if (DiskIsFull(status)) {
-      // There is room that was kept for the end; the end still needs it.
-      std::lock_guard<std::mutex> lock(session_.reserve_mutex_);
-      session_.reserve_.Release();
-      status = trace::WriteManifest(session_.directory_, session_.Describe());
-      static_cast<void>(session_.reserve_.Take(session_.directory_.own(), kReserveBytes));
-    }
-    if (!status.ok()) session_.Complain(status);
-    session_.collection_->storage()->MeasureRest();
-  }
-
- private:
-  Session& session_;
-  std::chrono::steady_clock::time_point rated_at_{};
-  drain::Cost rated_;
-};
 
 Session::~Session() {
   CloseHost();
@@ -166,9 +125,9 @@ Result Session::Prepare(const Request& request) {
     return result;
   }
   collection_->KeepWithin(directory_.path(), storage_limit_);
-  collection_->storage()->OnDiskFull([this] {
-    std::lock_guard<std::mutex> lock(reserve_mutex_);
-    names_reserve_.Release();
+  collection_->storage()->OnDiskFull([kept = kept_] {
+    std::lock_guard<std::mutex> lock(kept->mutex);
+    kept->names.Release();
   });
   start_ns_ = host::MonotonicRawNs() - begin;
   return Result::Ok();
@@ -230,7 +189,7 @@ Result Session::Open(const Request& request) {
 
 void Session::TellOfDevices() {
   if (!manifest_writer_) return;  // Open() calls once more
-  static_cast<void>(collection_->Run([this] { manifest_writer_->Write(); }, kTellPatience));
+  manifest_writer_->Tell(kTellPatience);
 }
 
 Result Session::BeginDirectory(const Request& request) {
@@ -240,8 +199,9 @@ Result Session::BeginDirectory(const Request& request) {
       !status.ok()) {
     return FromStatus(status);
   }
-  for (const Status& status : {lock_.Take(directory_), reserve_.Take(directory_.own(), kReserveBytes),
-                               names_reserve_.Take(directory_.own(), kNamesReserveBytes)}) {
+  kept_ = std::make_shared<Kept>();
+  for (const Status& status : {lock_.Take(directory_), kept_->end.Take(directory_.own(), kReserveBytes),
+                               kept_->names.Take(directory_.own(), kNamesReserveBytes)}) {
     if (!status.ok()) messages_.Add(drain::Severity::kWarning, status.text);
   }
   host_ = trace::HostFacts::Probe();
@@ -434,9 +394,9 @@ Result Session::Stop(Then then) {
         drain::Severity::kInfo,
         fmt::format("{} ranges of marks ended here, but began before; they are not recorded", early));
   {
-    std::lock_guard<std::mutex> lock(reserve_mutex_);
-    reserve_.Release();
-    names_reserve_.Release();
+    std::lock_guard<std::mutex> lock(kept_->mutex);
+    kept_->end.Release();
+    kept_->names.Release();
   }
   if (const unsigned left = done ? collection_->storage()->WriteLeftOver() : 0; left > 0) {
     messages_.Add(drain::Severity::kWarning,

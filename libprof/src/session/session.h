@@ -107,6 +107,12 @@ class Session {
 
  private:
   class ManifestWriter;
+  /// What those share who replace the manifest, and may outlive the session where a disk does not answer.
+  struct Kept {
+    std::mutex mutex;
+    /// Room for the end of the run, and for dictionaries once the disk is full; it is given back then.
+    trace::SpaceReserve end, names;
+  };
 
   Session() = default;
   Result Prepare(const Request& request);
@@ -138,9 +144,7 @@ class Session {
   Keeping keeping_;
   trace::ProfDirectory directory_;
   trace::DirectoryLock lock_;
-  // Room for the end of the run, and for dictionaries once the disk is full; the drain thread gives it back then.
-  std::mutex reserve_mutex_;
-  trace::SpaceReserve reserve_, names_reserve_;
+  std::shared_ptr<Kept> kept_;
   trace::HostFacts host_;
   std::string command_line_, runtime_;
   trace::Instant begin_;
