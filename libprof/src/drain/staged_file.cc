@@ -95,7 +95,7 @@ void StagedFile::OpenSlice() {
   slice_->index = next_index_++;
   slice_->stream = stream_end_;
   slice_->generation = storage_->generation();
-  slice_->limit = storage_->SliceBytes(slice_bytes_);
+  slice_->limit = storage_->SliceBytes(slice_bytes_, ages_);
   if (record_size_ != 0)
     slice_->limit = std::max<uint64_t>(RoundDown(slice_->limit, record_size_), record_size_);
   unfinished_.push_back(slice_);
@@ -482,6 +482,7 @@ void StagedFile::Cut(Slice* slice, uint64_t bytes) {
 void StagedFile::Fail(int error) {
   error_ = error;
   stall_error_ = 0;
+  SetWaiting(false);
   uint64_t durable = stream_end_;
   if (!queue_.empty())
     durable = queue_.front()->slice->stream + queue_.front()->offset + queue_.front()->written;
@@ -504,6 +505,8 @@ void StagedFile::Fail(int error) {
       FinishSlice(slice, true, error != ENOENT);  // without a directory there is no place for it
     } else if (slice->fd >= 0) {
       DropSlice(slice);
+    } else if (slice->begun) {
+      storage_->Drop(0, ages_);  // the program closed it; what it took is there still
     }
   }
   unfinished_.clear();

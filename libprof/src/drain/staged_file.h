@@ -122,7 +122,8 @@ class StagedFile : public std::enable_shared_from_this<StagedFile> {
     unsigned generation = 0;
     bool sealed = false;
     bool opening = false;
-    bool cut = false;  // shorter than what the sum is of
+    bool begun = false;  // it was opened
+    bool cut = false;    // shorter than what the sum is of
   };
   struct Opened;
   struct Ended;
@@ -161,6 +162,7 @@ class StagedFile : public std::enable_shared_from_this<StagedFile> {
   void Call(FileCall kind, std::function<void()> call, std::function<void()> then);
   /// Takes room on the disk for @p slice up to @p end. False if it has to wait or the collection ends.
   bool TakeRoom(Slice* slice, uint64_t end, Clock::time_point now);
+  void SetWaiting(bool waiting);
   /// False if the program closed the descriptor of @p slice, which may mean a file of its own by now. It is let go of
   /// then.
   bool StillOurs(Slice* slice);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -93,6 +94,8 @@ void StagedFile::SliceOpened(Slice* slice, const Opened& opened) {
     return Pump(now);
   }
   ++slices_;
+  slice->begun = true;
+  if (ages_) storage_->Begun();
   if (opened.through_cache) {
     message_(Severity::kInfo, "no-direct",
              fmt::format("the file system of {} does not take O_DIRECT, its files go through the page cache",
@@ -107,15 +110,15 @@ void StagedFile::SliceOpened(Slice* slice, const Opened& opened) {
 }
 
 bool StagedFile::TakeRoom(Slice* slice, uint64_t end, Clock::time_point now) {
-  waiting_ = false;
   const uint64_t most = WholeBlocks(end) * (grows_ahead_ ? 2 : 1) + kAround;
-  if (most <= slice->charged) return true;
-  switch (storage_->Take(most - slice->charged, ages_)) {
+  const auto verdict =
+      most <= slice->charged ? Storage::Verdict::kGo : storage_->Take(most - slice->charged, ages_);
+  SetWaiting(verdict == Storage::Verdict::kWait);
+  switch (verdict) {
     case Storage::Verdict::kGo:
-      slice->charged = most;
+      slice->charged = std::max(slice->charged, most);
       return true;
     case Storage::Verdict::kWait:
-      waiting_ = true;
       retry_at_ = now + kRoomRetry;
       return false;
     case Storage::Verdict::kExhausted:
@@ -123,6 +126,12 @@ bool StagedFile::TakeRoom(Slice* slice, uint64_t end, Clock::time_point now) {
       return false;
   }
   return false;
+}
+
+void StagedFile::SetWaiting(bool waiting) {
+  if (waiting_ == waiting) return;
+  waiting_ = waiting;
+  if (ages_) storage_->Waits(waiting);
 }
 
 bool StagedFile::StillOurs(Slice* slice) {
@@ -167,7 +176,10 @@ void StagedFile::Ended::Finish() {
 
 void StagedFile::FinishSlice(const std::shared_ptr<Slice>& slice, bool cut, bool mark_done) {
   const bool open = slice->fd >= 0 && StillOurs(slice.get());
-  if (slice->charged == 0) return;  // never written
+  if (slice->charged == 0) {  // never written
+    if (slice->begun) storage_->Drop(0, ages_);
+    return;
+  }
   const auto ended = std::make_shared<Ended>();
   ended->fd = open ? slice->fd : -1;
   ended->path = SlicePath(*slice);

@@ -25,6 +25,7 @@ constexpr uint64_t kGenerationShare = 16;
 constexpr uint64_t kOpenShare = 8;    // all slices being written together
 constexpr unsigned kFewestFiles = 8;  // more may come
 constexpr uint64_t kWorkShare = 4;
+constexpr uint64_t kSmallestSlice = 16 << 10;
 constexpr unsigned kMostStale = 2000;
 
 uint64_t NowNs() {
@@ -106,9 +107,17 @@ std::string Storage::Relative(const std::string& path) const {
   return !root_.empty() && path.starts_with(root_ + "/") ? path.substr(root_.size() + 1) : path;
 }
 
-uint64_t Storage::SliceBytes(uint64_t wanted) const {
+uint64_t Storage::SliceBytes(uint64_t wanted, bool ages) const {
   if (limit_ == 0) return wanted;
-  return std::min(wanted, limit_ / (kOpenShare * std::max(files_, kFewestFiles)));
+  const uint64_t share = (ages ? Share() : limit_) / (kOpenShare * std::max(files_, kFewestFiles));
+  return std::min(wanted, std::max(share, kSmallestSlice));
+}
+
+// Bytes of which data that ages may take its parts: the limit, or what the rest leaves of it where that is little.
+uint64_t Storage::Share() const {
+  const uint64_t taken = fixed_ + 3 * rest_.load() + kRestRoom + limit_ / kMarginShare;
+  const uint64_t left = limit_ - std::min(taken, limit_);
+  return left < limit_ / kWorkShare ? left : limit_;
 }
 
 bool Storage::Fits(uint64_t bytes) const {
@@ -139,7 +148,8 @@ Storage::Verdict Storage::Take(uint64_t bytes, bool ages) {
     while (!Fits(bytes)) {
       if (removing_ > 0) return Verdict::kWait;
       if (RemoveOldest()) continue;
-      if (open_ == 0 || fixed_ + bytes + 3 * rest_.load() + kRestRoom > limit_ - limit_ / kWorkShare) {
+      // Nothing can be removed, now or when what is being written is finished, for nothing can be finished.
+      if (begun_ == waiting_) {
         exhausted_ = true;
         return Verdict::kExhausted;
       }
@@ -150,23 +160,24 @@ Storage::Verdict Storage::Take(uint64_t bytes, bool ages) {
     }
   }
   slices_ += bytes;
-  (ages ? open_ : fixed_) += bytes;
+  if (!ages) fixed_ += bytes;
   return Verdict::kGo;
 }
 
 void Storage::Correct(uint64_t before, uint64_t after, bool ages) {
   slices_ += after - before;
-  (ages ? open_ : fixed_) += after - before;
+  if (!ages) fixed_ += after - before;
 }
 
 void Storage::Drop(uint64_t charged, bool ages) {
   ++finished_;
+  if (ages) --begun_;
   Correct(charged, 0, ages);
 }
 
 void Storage::Staged(uint64_t bytes) {
   staged_ += bytes;
-  if (limit_ > 0 && staged_ >= limit_ / kGenerationShare) CloseGeneration();
+  if (limit_ > 0 && staged_ >= Share() / kGenerationShare) CloseGeneration();
 }
 
 void Storage::CloseGeneration() {
@@ -185,7 +196,7 @@ void Storage::Finish(Finished slice) {
       FileCall::kFinish, [this, name, entry = slice.entry] { list_.Add(name, entry); }, [] {});
   if (limit_ > 0) listed_.emplace(name, slice.entry);
   if (!slice.ages) return;
-  open_ -= slice.charged;
+  --begun_;
   if (limit_ == 0) return;  // nothing will ever be removed
   if (slice.generation <= removed_) {
     Remove({slice});

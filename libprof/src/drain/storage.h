@@ -41,7 +41,8 @@ int WriteNote(const std::string& path, const std::string& text);
 ///
 /// All files that age cut their slices when a generation closes, at a sixteenth of the limit, and a generation is
 /// removed as a whole: so what belongs together goes together. Dictionaries and other data that do not age are never
-/// removed. If they leave less than a quarter of the limit, there is no room to work in and the collection ends.
+/// removed. Where they leave less than a quarter of the limit, slices and generations shrink with what is left; where they
+/// leave no room for what has been begun, the collection ends.
 ///
 /// Drain thread, except used_bytes() and MeasureRest(). What the disk may hold up is left to another one; until it is done
 /// there, the space is taken.
@@ -72,6 +73,10 @@ class Storage : public std::enable_shared_from_this<Storage> {
   };
   /// Takes @p bytes for a slice that is being written, making room if needed.
   Verdict Take(uint64_t bytes, bool ages);
+  /// A slice that ages was opened. Finish() or Drop() follows.
+  void Begun() { ++begun_; }
+  /// A file begins or ceases to wait for room for its slice, which ages.
+  void Waits(bool waits) { waiting_ = waits ? waiting_ + 1 : waiting_ - 1; }
   /// A slice that is being written takes so many bytes after all.
   void Correct(uint64_t before, uint64_t after, bool ages);
   /// A slice is finished; what it takes stays taken. It may be removed soon.
@@ -82,8 +87,8 @@ class Storage : public std::enable_shared_from_this<Storage> {
   /// A file gets its first record, or its last.
   void FileOpened() { ++files_; }
   void FileClosed() { --files_; }
-  /// Largest slice for now: @p wanted, or less where many files share a small limit.
-  uint64_t SliceBytes(uint64_t wanted) const;
+  /// Largest slice for now: @p wanted, or less where many files share a small limit, or what is left of it.
+  uint64_t SliceBytes(uint64_t wanted, bool ages) const;
   /// Bytes of a file that ages were staged.
   void Staged(uint64_t bytes);
   unsigned generation() const { return generation_; }
@@ -125,6 +130,7 @@ class Storage : public std::enable_shared_from_this<Storage> {
   };
 
   bool Fits(uint64_t bytes) const;
+  uint64_t Share() const;
   void CloseGeneration();
   bool RemoveOldest();
   void Remove(std::vector<Finished> slices);
@@ -141,8 +147,9 @@ class Storage : public std::enable_shared_from_this<Storage> {
   uint64_t finished_ = 0;            // slices so far
   uint64_t closed_at_ = UINT64_MAX;  // what that was when a generation was closed for want of room
   std::atomic<uint64_t> slices_{0}, rest_{0};
-  uint64_t fixed_ = 0;  // of slices: what never ages
-  uint64_t open_ = 0;   // of slices that age: those not finished
+  uint64_t fixed_ = 0;    // of slices: what never ages
+  unsigned begun_ = 0;    // slices that age and are being written
+  unsigned waiting_ = 0;  // of these: those that cannot be finished for want of room
   unsigned files_ = 0;
   unsigned generation_ = 1;
   unsigned removed_ = 0;  // newest generation that was removed

@@ -488,7 +488,7 @@ trace::Manifest Session::Describe() const {
                       cost.staging_peak_bytes,
                       staging_bytes_,
                       drain::StagingHolds(staging_bytes_, manifest.files.size(),
-                                          storage.SliceBytes(trace::RecordSpec{}.slice_bytes)),
+                                          storage.SliceBytes(trace::RecordSpec{}.slice_bytes, true)),
                       host_ring_bytes_,
                       bytes_per_second_};
     manifest.cost.drain_cpu_ns = cost.cpu_ns;

@@ -246,7 +246,39 @@ TEST_P(StorageTest, DataThatNeverAgesEndsTheCollectionWithOneMessage) {
     EXPECT_EQ(ledger.written + ledger.lost, ledger.accepted);
     EXPECT_EQ(file->Report("").records + file->Report("").aged_records, ledger.written);
   }
-  EXPECT_GT(fixed->Report("").bytes, 10 * kMb);
+  EXPECT_GT(fixed->Report("").bytes, 18 * kMb) << "it ended before that data alone had used up the limit";
+}
+
+// Data that ages goes on as long as there is room for some of it.
+TEST_P(StorageTest, WhatAgesIsKeptBesideDataThatNeverAgesAndLeavesLittle) {
+  auto collection = Open(20 * kMb);
+  auto fixed = MakeFile(*collection, Host(), "unaging.compact.node_basic_info", 64);
+  std::vector<std::shared_ptr<trace::RecordFile>> others;
+  for (int i = 0; i < 3; ++i)
+    others.push_back(MakeFile(*collection, Host(), fmt::format("aging.f{}", i), 64));
+  auto all = others;
+  all.push_back(fixed);
+  // All together, then what never ages alone until it takes 17 of 20 MB, then the rest.
+  auto first = std::make_shared<Producer>(all, 2, 4096);
+  auto second = std::make_shared<Producer>(std::vector<std::shared_ptr<trace::RecordFile>>{fixed}, 62, 4096);
+  auto third = std::make_shared<Producer>(others, 40, 4096);
+  auto lasting = drain_.Open(Options{}, nullptr, nullptr);  // as in LimitHolds()
+  Watcher watcher(dir_.path());
+  for (const auto& [producer, rounds] : {std::pair(first, 2u), {second, 62u}, {third, 40u}}) {
+    collection->Add(producer);
+    ASSERT_TRUE(Eventually([&, &p = producer, &n = rounds] { return p->rounds_done == n; }, seconds(100)));
+  }
+  ASSERT_TRUE(collection->Finish(seconds(60)).ok());
+  watcher.Stop();
+  EXPECT_LE(watcher.most(), 20 * kMb);
+  EXPECT_EQ(messages_.Count(""), 0u);
+  EXPECT_EQ(fixed->Report("").bytes, 64u * 4096 * 64);
+  for (const auto& file : others) {
+    const auto report = file->Report("");
+    EXPECT_EQ(report.records + report.aged_records, 42u * 4096);
+    EXPECT_GT(report.aged_records, 0u);
+    EXPECT_GT(report.records, 0u);
+  }
 }
 
 TEST_P(StorageTest, SlicesShrinkWhereManyFilesShareASmallLimit) {
@@ -349,6 +381,7 @@ TEST(Storage, AListThatIsRewrittenKeepsWhatNeverAges) {
   constexpr uint64_t kBytes = 500'000;
   for (unsigned i = 0; i < kSlices; ++i) {
     const unsigned generation = storage.generation();
+    storage.Begun();
     ASSERT_EQ(storage.Take(kBytes, true), Storage::Verdict::kGo);
     storage.Staged(kBytes);
     const std::string path = fmt::format("{}/device_0/data/stars_soc.data.0.slice_{}", dir.path(), i);
