@@ -5,13 +5,14 @@ import itertools
 import json
 import os
 import re
+import statistics
 import struct
 from decimal import Decimal
 
 from harness import (ACL_API, AICORE_SHAPE, AICPU, API_STATS, GE_API_L0, GE_API_L1, HCCL, L2CACHE, METRICS,
                      MSPROFTX, OP_ATTR, RUNTIME_API, TASK_MEMORY, TASK_TIME, TASK_TIME_L0, TASK_TIME_L2, TASK_TIME_L3,
                      MODELS, SOURCE, TRAINING_TRACE, ClientTest, rows)
-from test_everything import ALONE
+from test_everything import ALONE, records
 from validator import layout
 
 FLIP = 98  # the kind of track that is no task
@@ -209,6 +210,23 @@ class Calls(ClientTest):
                "KernelLaunchWithHandle": ("npusimLaunch", "npusimMedia", "npusimNetwork"),
                "CpuKernelLaunchExWithArgs": ("npusimLaunch of AI CPUs",)}
 
+    def assert_sums(self, profile, table):
+        """Sums, shortest and longest of the table are those of the records, one by one."""
+        data = os.path.join(profile.path, "host", "data")
+        with open(os.path.join(data, "unaging.additional.type_info_dic.slice_0"), encoding="utf-8") as f:
+            names = dict(line.rstrip("\n").split(":", 1) for line in f)
+        mhz = float(profile.metadata("host/info.json")["CPU"][0]["Frequency"])
+        taken = {}
+        for level, kind, begin, end in records(profile, "host", "aging.api_event.data", "<2xHI8xQQ8x"):
+            taken.setdefault(names[f"{level}_{kind}"], []).append((end - begin) / mhz)
+        self.assertEqual(sorted(taken), sorted(r["API Name"] for r in table))
+        for row in table:
+            of = taken[row["API Name"]]
+            self.assertEqual(len(of), int(row["Count"]))
+            for column, value in (("Time(us)", sum(of)), ("Avg(us)", sum(of) / len(of)), ("Min(us)", min(of)), ("Max(us)", max(of)),
+                                  ("Variance", statistics.pvariance(of))):
+                self.assertAlmostEqual(value, float(row[column]), delta=0.001 * len(of) + value * 1e-5, msg=(column, row))
+
     def told(self, name, types):
         """(calls by level and name as exported, calls as the client counted them)"""
         directory = self.fresh(name)
@@ -216,6 +234,7 @@ class Calls(ClientTest):
         profile = self.profile_in(directory)
         self.assert_readable(profile)
         table = rows(profile.export()["output"], "api_statistic")
+        self.assert_sums(profile, table)
         return ({level: {r["API Name"]: int(r["Count"]) for r in table if r["Level"] == level}
                  for level in {r["Level"] for r in table}}, json.loads(done.stdout)["calls"])
 

@@ -49,6 +49,23 @@ class HostSystem(ClientTest):
                 self.assertLessEqual(len(times), length // PERIOD + 2)
                 self.assertGreater(len(times), length // PERIOD // 8)
 
+    def test_most_samples_come_in_time(self):
+        """Half of the intervals are within half a period of it; a machine that is busy elsewhere may spoil a window."""
+        for window in range(5):
+            _, profile, kinds = self.sampled(f"in_time{window}")
+            late = {}
+            for kind in ("host_mem", "host_cpu", "host_network", "host_sys_cpu", "host_sys_mem"):
+                times = self.times(profile, kind)
+                *counted, _ = (b - a for a, b in zip(times, times[1:]))
+                errors = sorted(abs(gap - PERIOD) for gap in counted)
+                # The worst of them is what is told: a bound on all.
+                self.assertLessEqual(errors[len(errors) // 2], kinds[kind]["worst_error_ns"])
+                if errors[len(errors) // 2] > PERIOD // 2 or abs(kinds[kind]["mean_ns"] - PERIOD) > PERIOD // 2:
+                    late[kind] = errors
+            if not late:
+                return
+        self.fail(f"late in each of five windows: {late}")
+
     def test_cpu_time_of_a_thread(self):
         done, profile, _ = self.sampled("cpu", cpu_ms=300)
         tick = 1e9 / profile.metadata("host/info.json")["sysClockFreq"]

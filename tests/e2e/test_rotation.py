@@ -56,6 +56,8 @@ class Rotation(ClientTest):
             # The gap is all that lies between the windows.
             between = later.manifest["window"]["begin_monotonic_raw_ns"] - earlier.manifest["window"]["end_monotonic_raw_ns"]
             self.assertGreaterEqual(told["gap_ns"], between)
+            # And no more: from the moment when the devices of the one stopped to that when those of the other record.
+            self.assertLess(told["gap_ns"], sum(self.seconds(p) for p in (earlier, later)) * 1e9 + between)
             self.assertLessEqual(earlier.manifest["window"]["end_monotonic_raw_ns"],
                                  later.manifest["window"]["begin_monotonic_raw_ns"])
         return gaps
@@ -68,6 +70,7 @@ class Rotation(ClientTest):
         model, profiles = self.rotated("time", "tasks=45000", NPUPROF_ROTATE_SECONDS=1)
         self.assertGreaterEqual(len(profiles), 2)
         gaps = self.assert_chained(profiles)
+        self.assertLess(sum(gaps) / 1000, sum(map(self.seconds, profiles)) / 2, "hardly more was recorded than left out")
         self.assertNotIn("continues", profiles[0].manifest)
         kept = self.assert_each_stands_alone(profiles)
         told = sum(d["tasks"]["started"] for p in profiles for d in p.manifest["devices"])
