@@ -268,7 +268,9 @@ bool StagedFile::ReleaseIdle() {
 void StagedFile::Pump(Clock::time_point now) {
   if (failed()) return;
   if (storage_->exhausted()) failing_ = EDQUOT;
-  if (storage_->disk_full() != 0 && !outlives_full_disk_ && (ages_ || storage_->kept_room_given())) {
+  // What is under way may still fail for want of the room that was given meanwhile.
+  const bool goes_on = ages_ || (storage_->kept_room_given() && !Busy());
+  if (storage_->disk_full() != 0 && !outlives_full_disk_ && goes_on) {
     outlives_full_disk_ = true;
     if (ages_) {
       failing_ = storage_->disk_full();
@@ -438,8 +440,10 @@ void StagedFile::Trouble(int error, Clock::time_point now) {
   if (first || now >= retry_at_) ++tries_;
   const bool room = station_->pool->free_blocks() > 0;
   if (DiskIsFull(error) && !room) storage_->DiskIsFull(error);
-  const bool over = DiskIsFull(error) ? storage_->disk_full() != 0 && (ages_ || outlives_full_disk_)
-                                      : tries_ > kTries && (IsOfTheFile(error) || !room);
+  const bool lasts = tries_ > kTries;
+  const bool over = DiskIsFull(error)
+                        ? storage_->disk_full() != 0 && (ages_ || (outlives_full_disk_ && lasts))
+                        : lasts && (IsOfTheFile(error) || !room);
   if (over || IsHopeless(error)) {
     failing_ = error;
     return;
