@@ -51,6 +51,22 @@ ALONE = {
 }
 
 
+# What each setting adds, by its number, whatever the data types. The others shape what there is.
+SETTING_KINDS = {
+    1: set(),
+    3: {"hbm", "llc", "npu_module_mem", "stars_soc_profile 0x1a", "stars_soc_profile 0x1c"},
+    4: set(),
+    5: {"nic", "roce"},
+    6: {"hccs", "pcie", "stars_soc_profile 0x1b"},
+    7: {"dvpp"},
+    8: {"host_cpu", "host_disk", "host_mem", "host_network"},
+    9: {"host_sys_cpu", "host_sys_mem"},
+    10: set(),
+    12: {"qos"},
+    16: set(),
+}
+
+
 def records(profile, part, kind, layout):
     """Records of a file by the published layout, slice by slice."""
     paths = glob.glob(os.path.join(profile.path, part, "data", kind + ".slice_*[0-9]"))
@@ -95,6 +111,13 @@ def completed(types):
     if types & TASK_TIME:
         types |= TASK_TIME_L0
     return types | (TRAINING_TRACE if types & TASK_TIME_L0 else 0)
+
+
+def expected_kinds(types, settings):
+    """What is in the files of a window with something for everything."""
+    types = completed(types)
+    found = [kinds for bits, kinds in ALONE.items() if types & bits == bits]
+    return set().union(*found, *(SETTING_KINDS[s] for s in settings))
 
 
 class Everything(ClientTest):
@@ -152,7 +175,9 @@ class Combinations(Everything):
     TYPES = (ACL_API, TASK_TIME, METRICS, AICPU, L2CACHE, HCCL, TRAINING_TRACE, MSPROFTX, RUNTIME_API, GE_API_L0, GE_API_L1,
              TASK_TIME_L0, TASK_MEMORY, TASK_TIME_L2, OP_ATTR, TASK_TIME_L3, AICORE_SHAPE)
     FLOWS = ("peers", "cores", "host", "network", "copies")
-    LIMIT, MEMORY, MODE, IO, LINKS, MEDIA, HOST, USAGE, USAGE_HZ, SERVICE, PATH = (1, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16)
+    NUMBERS = {"STORAGE_LIMIT": 1, "SYS_HARDWARE_MEM_FREQ": 3, "LLC_MODE": 4, "SYS_IO_FREQ": 5, "SYS_INTERCONNECTION_FREQ": 6,
+               "DVPP_FREQ": 7, "HOST_SYS": 8, "HOST_SYS_USAGE": 9, "HOST_SYS_USAGE_FREQ": 10, "SYS_MEM_SERVICEFLOW": 12, "PATH": 16}
+    LIMIT, MEMORY, MODE, IO, LINKS, MEDIA, HOST, USAGE, USAGE_HZ, SERVICE, PATH = NUMBERS.values()
     SETTINGS = {LIMIT: "200MB", MEMORY: "100", MODE: "write", IO: "100", LINKS: "50", MEDIA: "100",
                 HOST: "cpu,mem,disk,network", USAGE: "cpu,mem", USAGE_HZ: "50", SERVICE: ",".join(FLOWS), PATH: "elsewhere"}
     # Each data type and each setting is a condition of its own, which holds or does not.
@@ -182,6 +207,7 @@ class Combinations(Everything):
                 told, profile, counts = self.everything(
                     str(n), types, *(f"set={s}:{texts[s]}" for s in sorted(settings)), devices=devices,
                     path=elsewhere if self.PATH in settings else None, **self.drain(path))
+                self.assertEqual(expected_kinds(types, settings), kinds(profile))
                 types = completed(types)
                 output = profile.export()["output"]
                 self.assert_host(profile, told, counts["host"], types, settings, output)
