@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import Counter
 
 from harness import (CLIENTS, DRAIN_PATHS, NPUPROF, ClientTest, Profile, direct_refused, environment, on_drain_paths,
                      on_each_drain_path, rows, uring_refused)
@@ -133,6 +134,9 @@ class DiskFault(FaultTest):
         self.assertGreaterEqual(counts["devices"]["0"]["tasks"], accepted)
         self.assertGreaterEqual(counts["host"]["task_track"], accepted)
         self.assertEqual(0, profile.lost())
+        print(f"shown: {path}: ten seconds without the disk; {accepted} tasks had ended before it came back, a second later "
+              f"{counts['devices']['0']['tasks']} are on it; at {told['bytes_per_second']} B/s staging holds "
+              f"{told['staging_seconds']:.0f} s, {profile.manifest['drain']['staging_peak_bytes']} B were used")
 
     def test_what_errors_of_seconds_held_up_is_on_the_disk_a_second_after(self):
         accepted, profile = self.suffered("auto", "error", 3)
@@ -157,22 +161,36 @@ class DiskFault(FaultTest):
         self.assertEqual(sum(k["lost"] for k in host["kinds"]), sum(host["lost_by_cause"].values()))
         counts = profile.validate().counts["devices"]["0"]
         self.assertEqual(sum(r["kept"] for r in profile.rings("task_log")), counts.get("stars_soc", 0))
+        causes = Counter()
+        for counted in [r["lost_by_cause"] for r in profile.rings()] + [host["lost_by_cause"]]:
+            causes.update(counted)
+        print(f"shown: {path}: of {sum(r['records'] for r in profile.rings()) + sum(k['records'] + k['lost'] for k in host['kinds'])}"
+              f" records {profile.lost()} found no room: {dict(+causes)}")
 
 
 class ClockStep(FaultTest):
+    def stepped(self, step, path):
+        """What the model counted and the profile of a window in which the wall clock was set."""
+        # Later and longer if a busy machine came to the window only after that moment.
+        for after in (700, 2800, 11200):
+            model, profile = self.workload(
+                self.fresh(f"step{step}after{after}"), f"tasks={12000 * after // 700}", "single=1", "sync=20", "cycles=180000",
+                CLOCK_REALTIME_STEP=f"{after}:{step}", NPUPROF_DRAIN=path,
+                LD_PRELOAD=os.path.join(CLIENTS, "libclock_step.so"))
+            # The kernel's own clock is not set, and tells when the file was made that says when the window began.
+            made = os.stat(os.path.join(profile.path, "host", "start_info")).st_mtime
+            if abs(profile.manifest["window"]["begin_realtime_us"] / 1e6 - made) < abs(step) / 2:
+                return after, model, profile
+        return self.fail("the clock was set before each of the windows")
+
     def test_a_wall_clock_that_is_set_moves_nothing(self):
         for step, path in ((10, "pwritev"), (-10, "direct" if uring_refused() is direct_refused(self.dir) is None else "auto")):
             with self.subTest(step=step, path=path):
-                model, profile = self.workload(
-                    self.fresh(f"step{step}"), "tasks=12000", "single=1", "sync=20", "cycles=180000",
-                    CLOCK_REALTIME_STEP=f"700:{step}", NPUPROF_DRAIN=path,
-                    LD_PRELOAD=os.path.join(CLIENTS, "libclock_step.so"))
+                after, model, profile = self.stepped(step, path)
                 self.assert_whole(model, profile)
                 window = profile.manifest["window"]
                 length = (window["end_monotonic_raw_ns"] - window["begin_monotonic_raw_ns"]) / 1000
-                self.assertGreater(length, 700_000, "the clock was set after the run")
-                self.assertLess(abs(window["begin_realtime_us"] / 1e6 + length / 1e6 - time.time()), 8,
-                                "the clock was set before the run")
+                self.assertGreater(length, after * 1000, "the clock was set after the run")
                 begin = int(profile.metadata("host/start_info")["collectionTimeBegin"])
                 self.assertEqual(window["begin_realtime_us"], begin)
                 for end in ("host/end_info", "device_0/end_info.0"):
@@ -225,3 +243,5 @@ class SmallFileSystem(FaultTest):
         stored = self.assert_counted(Profile(glob.glob(os.path.join(self.dir, "copy", "PROF_*"))[0]))
         self.assertGreater(stored["stars_soc"], 20_000)
         self.assertGreater(stored["named"], 1000)
+        print(f"shown: {path}: {stored['stars_soc']} records of the device and {stored['named']} tasks with their names in 30 MB, "
+              f"{profile.lost()} records counted as lost")

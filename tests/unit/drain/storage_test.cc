@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <functional>
 #include <regex>
+#include <set>
 #include <thread>
 
 #include "base/crc32c.h"
@@ -17,29 +19,36 @@ namespace {
 
 constexpr uint64_t kMb = 1'000'000;
 
-// What du would say: every block of every entry. Entries that vanish meanwhile count as long as they are seen.
-uint64_t BlocksBelow(const std::string& path) {
+// What du would say: every block of every entry. @p seen  gets the names
+uint64_t BlocksBelow(const std::string& path, std::multiset<std::string>* seen = nullptr) {
   struct stat st;
   if (lstat(path.c_str(), &st) != 0) return 0;
+  if (seen != nullptr) seen->insert(path);
   uint64_t bytes = static_cast<uint64_t>(st.st_blocks) * 512;
   if (!S_ISDIR(st.st_mode)) return bytes;
   DIR* entries = opendir(path.c_str());
   if (entries == nullptr) return bytes;
   while (const dirent* entry = readdir(entries)) {
     const std::string name = entry->d_name;
-    if (name != "." && name != "..") bytes += BlocksBelow(path + "/" + name);
+    if (name != "." && name != "..") bytes += BlocksBelow(path + "/" + name, seen);
   }
   closedir(entries);
   return bytes;
 }
 
-/// Looks at a directory all the time and keeps the most it has seen.
+/// Looks at a directory all the time and keeps the most it has seen. A walk takes time: what was removed after it was seen
+/// and what came after that were never there together. So a walk counts only if a second one finds the same names; as
+/// files that are there only grow, there was then a moment that had at least as much.
 class Watcher {
  public:
-  explicit Watcher(const std::string& path)
-      : thread_([this, path] {
+  explicit Watcher(const std::string& path, const std::function<void()>& amid = nullptr)
+      : thread_([this, path, amid] {
           while (!stop_) {
-            const uint64_t bytes = BlocksBelow(path);
+            std::multiset<std::string> seen, again;
+            const uint64_t bytes = BlocksBelow(path, &seen);
+            if (amid) amid();
+            BlocksBelow(path, &again);
+            if (seen != again) continue;
             if (bytes > most_) most_ = bytes;
             ++looks_;
           }
@@ -57,6 +66,22 @@ class Watcher {
   std::atomic<uint64_t> most_{0}, looks_{0};
   std::thread thread_;
 };
+
+TEST(StorageWatcher, CountsNothingTogetherThatWasNotThereTogether) {
+  TempDir dir;
+  std::atomic<unsigned> rounds{0};
+  // Between two walks one file goes and another comes, as many times as it likes; then all stays.
+  Watcher watcher(dir.path(), [&] {
+    const unsigned n = ++rounds;
+    if (n > 20) return;
+    std::filesystem::remove(fmt::format("{}/{}", dir.path(), n - 1));
+    std::ofstream(fmt::format("{}/{}", dir.path(), n)) << std::string(50'000, 'x');
+  });
+  ASSERT_TRUE(Eventually([&] { return watcher.looks() > 0; }));
+  EXPECT_GT(rounds, 20u) << "a walk was counted although names came and went";
+  EXPECT_GT(watcher.most(), 50'000u);
+  EXPECT_LT(watcher.most(), 100'000u);
+}
 
 /// Yields so many numbered records, the same ones over and over but for their numbers, into several files in step.
 class Producer final : public Source {
