@@ -2,7 +2,7 @@
 """The machines the lab boots.
 
 `boots`: groups of suites; each group is one boot, on a machine of its own where it is an On(). `side_by_side`: boots at a
-time, but for those that are `alone`. `offline`: without the host's files (offline.py). `limit`: seconds for one boot, many times what it takes on two quiet cores. `patience`: factor on the time a suite may
+time. `offline`: without the host's files (offline.py). `limit`: seconds for one boot, many times what it takes on two quiet cores. `patience`: factor on the time a suite may
 take by the guest's own clock, and on bounds of time in selftests. `effort`: percentage of the usual rounds of what is done
 very often; `efforts`: that of single suites. `stretch`: how many times as slowly things happen in simulated time. `options`:
 of the module's makefile. `modules`: of the kernel's, loaded at boot. `table`: the conformance suite also runs on the host's
@@ -30,6 +30,11 @@ MULTI = ["-accel", "tcg,thread=multi", "-smp", "2"]
 SINGLE = ["-accel", "tcg,thread=multi", "-smp", "1"]
 ICOUNT = ["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-smp", "1"]
 
+# What takes a slow kernel half a minute when it boots and is used by nothing here: ACPI's table of interrupts (all come as
+# messages), and terminals of the old kind. Without ACPI altogether it would have no clock to measure the CPU's by.
+QUICK_BOOT = ["acpi=noirq", "pty.legacy_count=0"]
+# How many seconds a test of suspending stays there.
+QUICK_SUSPEND = "suspend.pm_test_delay=1"
 QUICK_ACPI = ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
 
 # An NPU below a root port, and what makes errors of the bus up.
@@ -101,7 +106,7 @@ CONFIGS = {
     "pm": {
         "about": "suspend and resume of devices (pm_test=devices)",
         "kernel": "debian", "accel": MULTI, "limit": 900,
-        "boots": [["suspend"]],
+        "append": [QUICK_SUSPEND], "boots": [["suspend"]],
     },
     "arm64": {
         "about": "Debian's arm64 kernel and libraries, programs and module cross-built",
@@ -109,7 +114,7 @@ CONFIGS = {
         "boots": [["load", "kunit", "conformance", "rules", "gates", "record", "udev"],
                   ["load", "life", "storms", "random", "faults", "removal", "power"],
                   On(["load", "observe", "demo", "aer", "perf"], **AER),
-                  ["suspend"],
+                  On(["suspend"], append=[QUICK_SUSPEND]),
                   On(["load", "rates"], accel=ICOUNT, patience=20)],
     },
     "debug": {
@@ -117,17 +122,18 @@ CONFIGS = {
         "kernel": "debug", "accel": MULTI, "limit": 2400, "memory": 640, "patience": 8, "effort": 5,
         "options": ["NPUPROF_KUNIT=y"], "unlocked_console": True,
         # A second CPU of this kernel is no help: its ticks, a thousand a second, take most of one here, and all CPUs spin for
-        # locks that another holds. So one CPU and two boots side by side, but for what races; that has the machine alone.
+        # locks that another holds. So one CPU but for what races.
         # Without `record`, whose programs take minutes each here; the demo goes the same way through the module.
-        # Late: faults switch the DMA-API's debugging off, perf leaves no module. Without hot-plug of the bridges ACPI has fewer
-        # tables, and this kernel boots seconds sooner.
-        "qemu": QUICK_ACPI, "side_by_side": 2, "efforts": {"storms": 2},
-        "boots": [On(["load", "life", "storms", "random", "removal", "hotplug"], alone=True),
+        # Late: faults switch the DMA-API's debugging off, perf leaves no module. Leaks are looked for where processes,
+        # devices and memory go away at bad moments; a look takes most of a minute.
+        "side_by_side": 2, "efforts": {"storms": 1}, "append": QUICK_BOOT, "qemu": QUICK_ACPI,
+        "boots": [["load", "life", "storms", "random", "removal", "hotplug"],
                   On(["load", "kunit", "conformance", "rules", "observe", "udev", "demo", "aer", "perf"],
-                     **{**AER, "qemu": QUICK_ACPI + AER["qemu"]}, accel=SINGLE),
-                  On(["gates", "power", "suspend", "faults"], accel=SINGLE, offline=True),
-                  # What leaks there leaks elsewhere, too.
-                  On(["load", "rates"], accel=ICOUNT, patience=20, stretch=8, append=["kmemleak=off"])],
+                     **{**AER, "qemu": QUICK_ACPI + AER["qemu"]}, accel=SINGLE, append=[*QUICK_BOOT, "kmemleak=off"]),
+                  On(["gates", "power", "suspend", "faults"], accel=SINGLE, offline=True,
+                     append=[*QUICK_BOOT, QUICK_SUSPEND]),
+                  On(["load", "rates"], accel=ICOUNT, patience=20, stretch=8,
+                     append=[*QUICK_BOOT, "kmemleak=off"])],
     },
 }
 

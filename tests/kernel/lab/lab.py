@@ -156,10 +156,7 @@ def run_boots(name, config, kernel, work, places, args):
             offline.unpack(outcome.console, os.path.join(directory, "results"))
         return judge(name, group, outcome, directory)
 
-    numbered = list(enumerate(boots))
-    alone = [(number, group) for number, group in numbered if getattr(group, "machine", {}).get("alone")]
-    tests += all_boots(1, run, alone)
-    tests += all_boots(config.get("side_by_side", 1), run, [pair for pair in numbered if pair not in alone])
+    tests += all_boots(config.get("side_by_side", 1), run, list(enumerate(boots)))
     kernel_tests = [t for t in tests if t.suite == "conformance"]
     if config.get("table") and kernel_tests and chosen is None:
         sim = table.on_host(name, args.build)

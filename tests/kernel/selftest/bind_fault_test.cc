@@ -22,9 +22,9 @@ constexpr const char* kProbeAll = "/sys/bus/pci/drivers_autoprobe";
 // Not every allocation: binding makes hundreds, and the kernels that can fail them are slow. The first are of the driver
 // itself, most of the rest of names in sysfs, which the kernel can do without.
 int Further(int n) {
-  return n + 1 + n / 4;
+  return n + 1 + n / 3;
 }
-constexpr int kReloads = 6;
+constexpr int kReloads = 4;
 // How long a debug kernel puts off the last step of a device, until which memory is granted for it.
 constexpr int kPutOff = 5;
 

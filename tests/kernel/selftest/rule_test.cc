@@ -209,7 +209,8 @@ TEST(Rule, ConstantSignalsChangeNoAnswer) {
   sigaction(SIGALRM, &action, nullptr);
   alarms = 0;
   // Where everything takes longer, a signal each millisecond would leave no time for anything else.
-  itimerval timer{{0, 1000 * Patience()}, {0, 1000 * Patience()}};
+  const int every = Patience() == 1 ? 1000 : 4000 * Patience();
+  itimerval timer{{0, every}, {0, every}};
   setitimer(ITIMER_REAL, &timer, nullptr);
   for (int round = 0; round < Rounds(20, 4) || alarms.load() <= 20; ++round) {
     Profiler profiler;
