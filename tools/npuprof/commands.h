@@ -25,5 +25,6 @@ void AddInfo(CLI::App& app, Action& action);
 void AddList(CLI::App& app, Action& action);
 void AddVerify(CLI::App& app, Action& action);
 void AddRepair(CLI::App& app, Action& action);
+void AddReport(CLI::App& app, Action& action);
 
 }  // namespace npuprof::cli

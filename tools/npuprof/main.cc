@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   app.footer(
       "Examples:\n"
       "  npuprof record -o out -- ./my_program\n"
+      "  npuprof report out\n"
       "  npuprof export out\n"
       "`npuprof COMMAND --help` explains a command.");
   Action action;
@@ -67,6 +68,7 @@ int main(int argc, char** argv) {
   AddList(app, action);
   AddVerify(app, action);
   AddRepair(app, action);
+  AddReport(app, action);
 
   const std::vector<CLI::App*> commands = app.get_subcommands([](CLI::App*) { return true; });
   for (CLI::App* command : commands) command->group("Commands");

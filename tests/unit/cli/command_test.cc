@@ -20,13 +20,13 @@ TEST(Command, HelpGoesToStdoutWithExamplesAndListsOnlyWhatExists) {
   EXPECT_EQ(help.status, 0);
   EXPECT_EQ(help.err, "");
   EXPECT_NE(help.out.find("npuprof record -o out -- ./my_program"), std::string::npos);
-  for (const char* command : {"record", "export", "info", "list", "verify", "repair"}) {
+  for (const char* command : {"record", "export", "info", "list", "verify", "repair", "report"}) {
     EXPECT_NE(help.out.find(std::string("\n  ") + command), std::string::npos) << command;
     const Finished page = Shell(scratch, kNpuprof + " " + command + " --help");
     EXPECT_EQ(page.status, 0);
     EXPECT_NE(page.out.find("Examples:"), std::string::npos) << command;
   }
-  for (const char* command : {"top", "report", "trace", "doctor"}) {
+  for (const char* command : {"top", "trace", "doctor"}) {
     EXPECT_EQ(help.out.find(std::string("\n  ") + command), std::string::npos) << command;
   }
 }
@@ -43,6 +43,8 @@ TEST(Command, MisuseIsOneSentenceOnStderrAndStatusTwo) {
                                 "export --format cvs x",
                                 "verify",
                                 "repair a b",
+                                "report",
+                                "report a b",
                                 "verify --frob x",
                                 "record",
                                 "record --",
