@@ -70,10 +70,11 @@ TEST(Command, MisuseIsOneSentenceOnStderrAndStatusTwo) {
 TEST(Command, RefusalNamesTheValueAndWhatIsAllowed) {
   Scratch scratch;
   const Finished command = Shell(scratch, kNpuprof + " frob");
-  EXPECT_NE(command.err.find("'frob' is no command; known are record, export, info, list, verify, repair"),
-            std::string::npos);
+  EXPECT_NE(
+      command.err.find("'frob' is no command; known are record, export, info, list, verify, repair, report"),
+      std::string::npos);
   const std::vector<std::pair<std::string, std::string>> sentences = {
-      {"", "a command is missing; known are record, export, info, list, verify, repair"},
+      {"", "a command is missing; known are record, export, info, list, verify, repair, report"},
       {"export a b c", "npuprof export does not take 'b' 'c'; see npuprof export --help"},
       {"export", "PROF_DIR is required; see npuprof export --help"},
       {"list --frob", "npuprof list does not take '--frob'; see npuprof list --help"},
