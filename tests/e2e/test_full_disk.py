@@ -60,8 +60,8 @@ class Exporting:
         _, self.profile = self.workload(self.fresh("profile"), "tasks=5000")
         self.before = contents(self.profile.path)
 
-    def failing(self, output, why, preexec=None):
-        done = subprocess.run([NPUPROF, "export", self.profile.path, *(("--output", output) if output else ())],
+    def failing(self, output, why, preexec=None, options=()):
+        done = subprocess.run([NPUPROF, "export", self.profile.path, *(("--output", output) if output else ()), *options],
                               capture_output=True, text=True, env=environment(), preexec_fn=preexec,
                               timeout=120, check=False)
         self.assertEqual(1, done.returncode, done.stderr)
@@ -82,6 +82,15 @@ class ExportToAFullDisk(Exporting, SmallDisk):
         self.assertIn(output, self.failing(output, "No space left on device"))
         self.assertEqual({}, contents(self.disk))
         self.works_after_all()
+
+    def test_no_room_for_temporary_files_is_told_before_tables_are_written(self):
+        # Of so many tasks more is kept than a megabyte.
+        _, self.profile = self.workload(self.fresh("larger"), "tasks=20000")
+        self.before = contents(self.profile.path)
+        output = os.path.join(self.disk, "tables")
+        self.assertIn(f"{output} has no room for", self.failing(output, "No space left on device",
+                                                                options=("--memory", "1")))
+        self.assertEqual({}, contents(self.disk))
 
     def test_what_lay_there_before_stays(self):
         with open(os.path.join(self.disk, "op_summary_20200101000000.csv"), "w", encoding="utf-8") as f:

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -26,8 +28,18 @@ struct Options {
   std::string directory;
   std::string output;
   std::vector<std::string> formats;
+  uint64_t memory_mib = 0;
   bool json = false;
 };
+
+// The most memory that this process ever had, 0 if the system does not tell.
+uint64_t PeakMemory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+  return 0;
+}
 
 void CheckFormats(const std::vector<std::string>& formats) {
   const auto& known = analysis::KnownFormats();
@@ -132,6 +144,7 @@ int Export(const Options& options) {
     analysis::ExportOptions request;
     request.output = options.output;
     request.formats = options.formats;
+    request.memory = options.memory_mib << 20;
     request.progress = [&](const std::string& stage, uint64_t done, uint64_t total) {
       progress.Update(done, total, stage);
     };
@@ -155,6 +168,7 @@ int Export(const Options& options) {
   if (options.json) {
     json out = ToJson(result);
     out["losses_known"] = losses_known;
+    out["peak_memory_bytes"] = PeakMemory();
     if (!aged_json.is_null()) out["aged"] = aged_json;
     fmt::print("{}\n", JsonText(out));
   } else {
@@ -175,18 +189,26 @@ void AddExport(CLI::App& app, Action& action) {
                       "Where to write (default: PROF_DIR/mindstudio_profiler_output)");
   command
       ->add_option("--format", options->formats,
-                   fmt::format("Comma list of {} (default: all)", fmt::join(analysis::KnownFormats(), ", ")))
+                   fmt::format("Comma list of {} (default: {})", fmt::join(analysis::KnownFormats(), ", "),
+                               fmt::join(analysis::DefaultFormats(), ",")))
       ->delimiter(',');
+  command
+      ->add_option("--memory", options->memory_mib,
+                   "MiB of records to hold before temporary files beside the results are used (default: 48)")
+      ->check(CLI::Range(1, 1 << 20));
   command->add_flag("--json", options->json, "Print the result as JSON");
   command->footer(
       "Examples:\n"
       "  npuprof export out/PROF_000001_*\n"
       "  npuprof export out --format csv --output tables\n"
+      "  npuprof export out --format perfetto\n"
       "  npuprof export out --json | jq .rows\n"
       "Tables: " +
       fmt::format("{}", fmt::join(analysis::KnownTables(), ", ")) +
       ".\n"
-      "The timeline (msprof_*.json) opens in ui.perfetto.dev and chrome://tracing.");
+      "The timeline opens in ui.perfetto.dev, as JSON (msprof_*.json) also in chrome://tracing; \"perfetto\" "
+      "writes\n"
+      "the same as msprof_*.pftrace, a fraction of the size.");
   command->callback([options, &action] { action = [options] { return Export(*options); }; });
 }
 

@@ -9,17 +9,17 @@
 
 namespace npuprof::analysis {
 
-uint64_t WriteApiStatistic(const std::filesystem::path& path, const HostTrace& host, const StringPool& pool) {
+uint64_t WriteApiStatistic(const TablePlace& place, const HostTrace& host, const StringPool& pool) {
   std::vector<decltype(host.api_sums().begin())> order;
   for (auto it = host.api_sums().begin(); it != host.api_sums().end(); ++it) {
     if (*LevelName(it->first.first) != '\0') order.push_back(it);  // marks of frameworks are not calls
   }
   if (order.empty()) return 0;
   std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-    const std::string &x = pool[a->first.second], &y = pool[b->first.second];
+    const std::string_view x = pool[a->first.second], y = pool[b->first.second];
     return x != y ? x < y : a->first.first < b->first.first;
   });
-  CsvFile file(path);
+  CsvFile file(place);
   for (const char* name :
        {"Device_id", "Level", "API Name", "Time(us)", "Count", "Avg(us)", "Min(us)", "Max(us)", "Variance"}) {
     file.Cell(name);
@@ -36,12 +36,12 @@ uint64_t WriteApiStatistic(const std::filesystem::path& path, const HostTrace& h
     file.Cell("host")
         .Cell(LevelName(it->first.first))
         .Cell(pool[it->first.second])
-        .Cell(ShortDecimal(static_cast<double>(static_cast<long double>(sum.sum) * to_us)))
-        .Cell(std::to_string(sum.count))
-        .Cell(ShortDecimal(static_cast<double>(mean * to_us)))
-        .Cell(ShortDecimal(static_cast<double>(static_cast<long double>(sum.min) * to_us)))
-        .Cell(ShortDecimal(static_cast<double>(static_cast<long double>(sum.max) * to_us)))
-        .Cell(ShortDecimal(static_cast<double>(variance * to_us * to_us)));
+        .ShortDecimal(static_cast<double>(static_cast<long double>(sum.sum) * to_us))
+        .Number(sum.count)
+        .ShortDecimal(static_cast<double>(mean * to_us))
+        .ShortDecimal(static_cast<double>(static_cast<long double>(sum.min) * to_us))
+        .ShortDecimal(static_cast<double>(static_cast<long double>(sum.max) * to_us))
+        .ShortDecimal(static_cast<double>(variance * to_us * to_us));
     file.EndRow();
   }
   file.Commit();

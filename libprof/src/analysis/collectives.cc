@@ -68,7 +68,7 @@ void Collectives::Add(const TaskView& view, const Operator& op) {
   instances_.push_back({view.device, {op.type, view.task->track, view.start_ns, view.end_ns}});
 }
 
-uint64_t Collectives::Write(const std::filesystem::path& path, const StringPool& pool) const {
+uint64_t Collectives::Write(const TablePlace& place, const StringPool& pool) const {
   struct Sum {
     uint64_t count = 0;
     int64_t total = 0, min = INT64_MAX, max = 0;
@@ -92,7 +92,7 @@ uint64_t Collectives::Write(const std::filesystem::path& path, const StringPool&
     return a->first.first != b->first.first ? a->first.first < b->first.first
                                             : pool[a->first.second] < pool[b->first.second];
   });
-  CsvFile file(path);
+  CsvFile file(place);
   for (const char* name : {"Device_id", "OP Type", "Count", "Total Time(us)", "Min Time(us)", "Avg Time(us)",
                            "Max Time(us)", "Ratio(%)"}) {
     file.Cell(name);
@@ -101,14 +101,14 @@ uint64_t Collectives::Write(const std::filesystem::path& path, const StringPool&
   for (const auto& it : order) {
     const Sum& sum = it->second;
     const double total = static_cast<double>(sum.total), all = static_cast<double>(totals[it->first.first]);
-    file.Cell(std::to_string(it->first.first))
+    file.Number(static_cast<uint64_t>(it->first.first))
         .Cell(pool[it->first.second])
-        .Cell(std::to_string(sum.count))
-        .Cell(JsonMicros(sum.total))
-        .Cell(JsonMicros(sum.min))
-        .Cell(Decimal(total / static_cast<double>(sum.count) / 1000))
-        .Cell(JsonMicros(sum.max))
-        .Cell(Decimal(all > 0 ? total / all * 100 : 0));
+        .Number(sum.count)
+        .JsonMicros(sum.total)
+        .JsonMicros(sum.min)
+        .Decimal(total / static_cast<double>(sum.count) / 1000)
+        .JsonMicros(sum.max)
+        .Decimal(all > 0 ? total / all * 100 : 0);
     file.EndRow();
   }
   file.Commit();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -14,6 +13,7 @@
 #include "analysis/dictionary.h"
 #include "analysis/slices.h"
 #include "analysis/task_view.h"
+#include "analysis/text.h"
 
 namespace npuprof::analysis {
 
@@ -27,7 +27,7 @@ class Collectives {
   /// A collective lasts from the first task of its master plane to the last.
   void Add(const TaskView& view, const Operator& op);
   /// Writes communication_statistic, largest total first. Returns the rows; without any, no file is written.
-  uint64_t Write(const std::filesystem::path& path, const StringPool& pool) const;
+  uint64_t Write(const TablePlace& place, const StringPool& pool) const;
 
  private:
   struct Instance {

@@ -38,8 +38,14 @@ bool IsMixed(unsigned subtask) {
 
 }  // namespace
 
-DeviceTrace::DeviceTrace(int device, const SliceIndex& index, Diagnostics* diagnostics)
-    : device_(device), index_(index), diagnostics_(diagnostics) {
+DeviceTrace::DeviceTrace(int device, const SliceIndex& index, SpillSpace* space, Diagnostics* diagnostics)
+    : device_(device),
+      index_(index),
+      space_(space),
+      diagnostics_(diagnostics),
+      tasks_(space),
+      side_sums_(space) {
+  side_sums_.resize(1);
   counts_.device = device;
   ReadExpansion();
 }
@@ -117,7 +123,7 @@ double DeviceTrace::FrequencyAt(uint64_t ticks) const {
 
 void DeviceTrace::LoadTasks(bool with_counters, const std::function<void(uint64_t)>& progress) {
   LoadTaskLog(progress);
-  std::sort(tasks_.begin(), tasks_.end(), ByIdAndStart);
+  tasks_.Sort(ByIdAndStart);
   if (with_counters) LoadPmu(progress);
 }
 
@@ -203,7 +209,8 @@ DeviceTask* DeviceTrace::Match(const Ids& ids, bool is_subtask, uint16_t context
   key.task = ids.task;
   key.start = end;
   key.is_subtask = true;
-  auto it = std::upper_bound(tasks_.begin(), tasks_.end(), key, ByIdAndStart);
+  space_->Tick();
+  auto* it = std::upper_bound(tasks_.begin(), tasks_.end(), key, ByIdAndStart);
   // The task itself, its sub-tasks and the neighbours of the same ids: a handful.
   constexpr int kLookBack = 80;
   DeviceTask* best = nullptr;
@@ -259,7 +266,7 @@ void DeviceTrace::LoadPmu(const std::function<void(uint64_t)>& progress) {
       }
       if (task->side == 0) {
         task->side = static_cast<uint32_t>(side_sums_.size());
-        side_sums_.emplace_back();
+        side_sums_.push_back({});
       }
       SideSum& sum = side_sums_[task->side];
       sum.cycles += Get<uint64_t>(record, 32);
@@ -281,6 +288,7 @@ void DeviceTrace::Join(const HostTrace& host, const DeviceClock& clock) {
   bool one_sided = false;
   int stream = -1;
   for (auto& task : tasks_) {
+    space_->Tick();
     if (task.stream != stream) {
       stream = task.stream;
       const auto it = flips_.find({device, task.stream});
@@ -301,7 +309,7 @@ void DeviceTrace::Join(const HostTrace& host, const DeviceClock& clock) {
   const auto wanted = [&](const DeviceTask& task) {
     if (task.track == 0) return false;
     const Track& track = host.track(task.track - 1);
-    const auto& set = host.operator_set(track.operators);
+    const auto set = host.Operators(track);
     return std::any_of(set.begin(), set.end(), [&](const Operator& op) {
       return std::find(op.contexts.begin(), op.contexts.end(), task.context) != op.contexts.end();
     });
@@ -325,6 +333,7 @@ void DeviceTrace::Join(const HostTrace& host, const DeviceClock& clock) {
     };
     // Tasks of the same ids do not overlap, so a sub-task belongs to the whole that began last.
     for (size_t i = from; i < to; ++i) {
+      space_->Tick();
       const DeviceTask task = tasks_[i];
       if (!task.is_subtask) {
         flush();
@@ -341,12 +350,14 @@ void DeviceTrace::Join(const HostTrace& host, const DeviceClock& clock) {
     from = to;
   }
   tasks_.resize(out);
-  counts_.tracked += static_cast<uint64_t>(
-      std::count_if(tasks_.begin(), tasks_.end(), [](const DeviceTask& task) { return task.track != 0; }));
+  for (const DeviceTask& task : tasks_) {
+    space_->Tick();
+    counts_.tracked += task.track != 0;
+  }
 }
 
 void DeviceTrace::SortByStart() {
-  std::sort(tasks_.begin(), tasks_.end(), [](const DeviceTask& a, const DeviceTask& b) {
+  tasks_.Sort([](const DeviceTask& a, const DeviceTask& b) {
     return std::tie(a.start, a.end, a.stream, a.task) < std::tie(b.start, b.end, b.stream, b.task);
   });
 }

@@ -11,6 +11,7 @@
 #include "analysis/export.h"
 #include "analysis/host_trace.h"
 #include "analysis/slices.h"
+#include "analysis/spill.h"
 
 namespace npuprof::analysis {
 
@@ -53,7 +54,7 @@ struct TaskPmu {
 
 class DeviceTrace {
  public:
-  DeviceTrace(int device, const SliceIndex& index, Diagnostics* diagnostics);
+  DeviceTrace(int device, const SliceIndex& index, SpillSpace* space, Diagnostics* diagnostics);
 
   /// Marks and wraps; cheap, and needed before the host's batches can be assigned.
   void LoadMarks(const std::function<void(uint64_t)>& progress);
@@ -64,8 +65,11 @@ class DeviceTrace {
   /// Orders tasks by start for the exporters.
   void SortByStart();
 
-  const std::vector<DeviceTask>& tasks() const { return tasks_; }
-  const SideSum& side_sum(uint32_t id) const { return side_sums_[id]; }
+  const SpillVector<DeviceTask>& tasks() const { return tasks_; }
+  const SideSum& side_sum(uint32_t id) const {
+    space_->Tick();
+    return side_sums_[id];
+  }
   const std::vector<StepMark>& marks() const { return marks_; }
   const Flips& flips() const { return flips_; }
   /// Core frequency in MHz valid at a tick; 0 if none was recorded.
@@ -89,10 +93,11 @@ class DeviceTrace {
 
   int device_;
   const SliceIndex& index_;
+  SpillSpace* space_;
   Diagnostics* diagnostics_;
   bool expanded_streams_ = false;
-  std::vector<DeviceTask> tasks_;
-  std::vector<SideSum> side_sums_{1};
+  SpillVector<DeviceTask> tasks_;
+  SpillVector<SideSum> side_sums_;
   std::vector<StepMark> marks_;
   Flips flips_;
   std::vector<std::pair<uint64_t, uint32_t>> frequencies_;  // tick, MHz

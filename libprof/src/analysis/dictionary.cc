@@ -2,6 +2,7 @@
 #include "analysis/dictionary.h"
 
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -41,21 +42,23 @@ void ReadLines(const Slices& slices, Diagnostics* diagnostics, const LineFunctio
     char chunk[65536];
     size_t got = 0;
     while ((got = std::fread(chunk, 1, sizeof(chunk), file.get())) > 0) {
-      for (size_t i = 0; i < got; ++i, ++offset) {
-        if (chunk[i] == '\n') {
-          finish();
-          continue;
-        }
-        if (line.empty()) {
+      for (size_t at = 0; at < got;) {
+        const char* from = chunk + at;
+        const auto* end = static_cast<const char*>(std::memchr(from, '\n', got - at));
+        const size_t part = end ? static_cast<size_t>(end - from) : got - at;
+        if (line.empty() && part > 0) {
           line_file = &slice.name;
-          line_start = offset;
+          line_start = offset + at;
         }
-        if (line.size() < kLongestLine) {
-          line += chunk[i];
-        } else {
-          overlong = true;
+        overlong |= line.size() + part > kLongestLine;
+        if (!overlong) line.append(from, part);
+        at += part;
+        if (end) {
+          finish();
+          ++at;
         }
       }
+      offset += got;
     }
   }
   finish();
@@ -67,15 +70,6 @@ uint64_t TypeKey(uint16_t level, uint32_t type) {
 
 }  // namespace
 
-uint32_t StringPool::Add(std::string_view text) {
-  const auto it = index_.find(text);
-  if (it != index_.end()) return it->second;
-  const auto id = static_cast<uint32_t>(texts_.size());
-  texts_.emplace_back(text);
-  index_.emplace(texts_.back(), id);
-  return id;
-}
-
 void Dictionary::Load(const SliceIndex& index, Diagnostics* diagnostics) {
   for (const char* age : {"unaging", "aging"}) {
     const std::string base = std::string("host/data/") + age + ".additional.";
@@ -84,7 +78,7 @@ void Dictionary::Load(const SliceIndex& index, Diagnostics* diagnostics) {
       if (colon == std::string_view::npos) return false;
       const auto hash = ParseUnsigned(line.substr(0, colon));
       if (!hash) return false;
-      hashes_[*hash] = pool_->Add(line.substr(colon + 1));
+      hashes_.Set(*hash, pool_->Add(line.substr(colon + 1)));
       return true;
     });
     ReadLines(index.Get(base + "type_info_dic"), diagnostics, [&](std::string_view line) {
@@ -102,8 +96,8 @@ void Dictionary::Load(const SliceIndex& index, Diagnostics* diagnostics) {
 }
 
 uint32_t Dictionary::Name(uint64_t hash) {
-  const auto it = hashes_.find(hash);
-  return it != hashes_.end() ? it->second : pool_->Add(std::to_string(hash));
+  const uint32_t* text = hashes_.Find(hash);
+  return text ? *text : pool_->Add(std::to_string(hash));
 }
 
 uint32_t Dictionary::Type(uint16_t level, uint32_t type) const {

@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names: hashes and type numbers to text, each text kept once.
+// Names: hashes and type numbers to text.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "analysis/diagnostics.h"
 #include "analysis/slices.h"
+#include "analysis/string_pool.h"
 
 namespace npuprof::analysis {
-
-/// Every distinct text once, numbered from 0; number 0 is "N/A".
-class StringPool {
- public:
-  StringPool() { Add("N/A"); }
-  uint32_t Add(std::string_view text);
-  const std::string& operator[](uint32_t id) const { return texts_[id]; }
-  size_t size() const { return texts_.size(); }
-
- private:
-  std::deque<std::string> texts_;  // stable, so that the keys of index_ may point into it
-  std::unordered_map<std::string_view, uint32_t> index_;
-};
 
 /// hash_dic and type_info_dic of the host part.
 class Dictionary {
  public:
-  explicit Dictionary(StringPool* pool) : pool_(pool) {}
+  Dictionary(StringPool* pool, SpillSpace* space) : pool_(pool), hashes_(space) {}
   void Load(const SliceIndex& index, Diagnostics* diagnostics);
 
   /// Text of a hash; unknown hashes are shown as their number.
@@ -40,7 +27,7 @@ class Dictionary {
 
  private:
   StringPool* pool_;
-  std::unordered_map<uint64_t, uint32_t> hashes_;
+  SpillMap hashes_;
   std::unordered_map<uint64_t, uint32_t> types_;
 };
 

@@ -18,7 +18,9 @@
 #include "analysis/collectives.h"
 #include "analysis/device_trace.h"
 #include "analysis/host_trace.h"
+#include "analysis/json_timeline.h"
 #include "analysis/names.h"
+#include "analysis/perfetto_timeline.h"
 #include "analysis/readme.h"
 #include "analysis/record_reader.h"
 #include "analysis/samples/run.h"
@@ -38,24 +40,29 @@ std::string Join(const std::vector<std::string>& words) {
 }
 
 std::vector<std::string> Checked(const std::vector<std::string>& wanted,
-                                 const std::vector<std::string>& known, const char* what) {
+                                 const std::vector<std::string>& known,
+                                 const std::vector<std::string>& otherwise, const char* what) {
   for (const auto& word : wanted) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
       throw Error(fmt::format("unknown {} '{}'; known are {}", what, word, Join(known)));
     }
   }
-  return wanted.empty() ? known : wanted;
+  return wanted.empty() ? otherwise : wanted;
 }
 
 class Exporter {
  public:
-  Exporter(const Profile& profile, const ExportOptions& options)
+  /// With `columns` the tables go there, and nothing to files.
+  Exporter(const Profile& profile, const ExportOptions& options, ColumnTables* columns = nullptr)
       : profile_(profile),
         options_(options),
-        formats_(Checked(options.formats, KnownFormats(), "format")),
-        tables_(Checked(options.tables, KnownTables(), "table")),
+        columns_(columns),
+        formats_(Checked(options.formats, KnownFormats(), DefaultFormats(), "format")),
+        tables_(Checked(options.tables, KnownTables(), KnownTables(), "table")),
         index_(profile.path(), Parts(profile)),
-        host_(&pool_, &diagnostics_) {}
+        space_({}, options.memory != 0 ? options.memory : SpillSpace::kInMemory),
+        pool_(&space_),
+        host_(&pool_, &space_, &diagnostics_) {}
 
   ExportResult Run();
 
@@ -64,6 +71,10 @@ class Exporter {
   bool Wants(const char* table) const { return Has(formats_, "csv") && Has(tables_, table); }
   static bool Has(const std::vector<std::string>& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
+  }
+  TablePlace Place(const char* table) {
+    if (columns_) return &(*columns_)[table];
+    return File(table, "csv");
   }
   void ChooseOutput();
   void Write();
@@ -83,17 +94,20 @@ class Exporter {
   void ExportSamples();
   void ExportSample(const SampleJob& job, const SampleInput& input);
   void ExportHostLayer();
+  void OpenTimeline();
   void Keep(const fs::path& path, const char* table, uint64_t rows);
   void Finish(CsvFile* file, const char* table);
 
   const Profile& profile_;
   const ExportOptions& options_;
+  ColumnTables* columns_;
   std::vector<std::string> formats_, tables_;
   fs::path output_;
   std::vector<fs::path> created_;  // directories made for the output, the innermost first
   std::string timestamp_;
   SliceIndex index_;
   Diagnostics diagnostics_;
+  SpillSpace space_;
   StringPool pool_;
   HostTrace host_;
   std::vector<std::unique_ptr<DeviceTrace>> devices_;
@@ -125,6 +139,7 @@ void Exporter::ChooseOutput() {
   for (; path.has_relative_path() && !fs::exists(path, error); path = path.parent_path())
     created_.push_back(path);
   fs::create_directories(output_, error);
+  space_.SetDirectory(output_);
   if (error) throw Error(fmt::format("{} cannot be created: {}", output_.string(), error.message()));
   if (!fs::is_directory(output_, error)) throw Error(fmt::format("{} is no directory", output_.string()));
   const auto taken = [&](const std::string& timestamp) {
@@ -134,7 +149,8 @@ void Exporter::ChooseOutput() {
           fs::exists(output_ / fmt::format("{}_slice_0_{}.csv", table, timestamp), ignored))
         return true;
     }
-    return fs::exists(output_ / fmt::format("msprof_{}.json", timestamp), ignored);
+    return fs::exists(output_ / fmt::format("msprof_{}.json", timestamp), ignored) ||
+           fs::exists(output_ / fmt::format("msprof_{}.pftrace", timestamp), ignored);
   };
   timestamp_ = options_.timestamp;
   if (!timestamp_.empty()) {
@@ -162,7 +178,7 @@ std::function<void(uint64_t)> Exporter::Progress(const std::string& stage) {
 }
 
 void Exporter::Keep(const fs::path& path, const char* table, uint64_t rows) {
-  if (rows == 0) return;
+  if (rows == 0 || columns_) return;
   if (path.extension() == ".csv") {
     const auto files = CsvFile::FilesOf(path, rows);
     result_.files.insert(result_.files.end(), files.begin(), files.end());
@@ -174,13 +190,18 @@ void Exporter::Keep(const fs::path& path, const char* table, uint64_t rows) {
 
 void Exporter::Finish(CsvFile* file, const char* table) {
   if (file->rows() < 2) return;  // only the header
+  if (columns_) return;
   file->Commit();
   Keep(file->path(), table, file->rows() - 1);
 }
 
 ExportResult Exporter::Run() {
   try {
-    ChooseOutput();
+    if (columns_) {
+      space_.SetDirectory(fs::temp_directory_path());
+    } else {
+      ChooseOutput();
+    }
     Write();
   } catch (const std::bad_alloc&) {
     Withdraw();
@@ -219,7 +240,8 @@ void Exporter::Write() {
   host_.Load(profile_, index_, Progress("host"));
   Flips device_flips;
   for (const auto& device : profile_.devices()) {
-    auto& trace = devices_.emplace_back(std::make_unique<DeviceTrace>(device.id, index_, &diagnostics_));
+    auto& trace =
+        devices_.emplace_back(std::make_unique<DeviceTrace>(device.id, index_, &space_, &diagnostics_));
     trace->LoadMarks(Progress(device.directory));
     device_flips.insert(trace->flips().begin(), trace->flips().end());
     if (device.mode == "task-based" && TotalBytes(trace->pmu_slices()) > 0) {
@@ -232,28 +254,28 @@ void Exporter::Write() {
                                            files.contains("host/data/unaging.additional.hccl_info")))
     collectives_.LoadPlanes(index_, host_.names(), pool_, Progress("host"));
 
-  if (Wants("task_time")) task_time_.emplace(File("task_time", "csv"));
-  if (Wants("op_summary")) op_summary_.emplace(File("op_summary", "csv"), pmu_columns_);
-  if (Has(formats_, "json")) timeline_.emplace(File("msprof", "json"), profile_.pid(), host_.apis(), &pool_);
+  if (Wants("task_time")) task_time_.emplace(Place("task_time"));
+  if (Wants("op_summary")) op_summary_.emplace(Place("op_summary"), pmu_columns_);
+  OpenTimeline();
   for (size_t i = 0; i < devices_.size(); ++i) ExportDevice(i);
 
   if (op_summary_) Finish(&op_summary_->file(), "op_summary");
   if (Wants("op_statistic") && !op_statistic_.empty()) {
-    const auto path = File("op_statistic", "csv");
-    Keep(path, "op_statistic", op_statistic_.Write(path, pool_));
+    const TablePlace place = Place("op_statistic");
+    Keep(place.path, "op_statistic", op_statistic_.Write(place, pool_));
   }
   if (Wants("communication_statistic")) {
-    const auto path = File("communication_statistic", "csv");
-    Keep(path, "communication_statistic", collectives_.Write(path, pool_));
+    const TablePlace place = Place("communication_statistic");
+    Keep(place.path, "communication_statistic", collectives_.Write(place, pool_));
   }
   if (task_time_) Finish(&task_time_->file(), "task_time");
   if (Wants("api_statistic") && profile_.has_host()) {
-    const auto path = File("api_statistic", "csv");
-    Keep(path, "api_statistic", WriteApiStatistic(path, host_, pool_));
+    const TablePlace place = Place("api_statistic");
+    Keep(place.path, "api_statistic", WriteApiStatistic(place, host_, pool_));
   }
   if (Wants("step_trace")) {
-    const auto path = File("step_trace", "csv");
-    Keep(path, "step_trace", WriteStepTrace(path, steps_));
+    const TablePlace place = Place("step_trace");
+    Keep(place.path, "step_trace", WriteStepTrace(place, steps_));
   }
   ExportSamples();
   if (timeline_) ExportHostLayer();
@@ -264,9 +286,20 @@ void Exporter::Write() {
   result_.warnings = profile_.warnings();
   result_.warnings.insert(result_.warnings.end(), diagnostics_.warnings().begin(),
                           diagnostics_.warnings().end());
-  if (formats_.size() == KnownFormats().size() && tables_.size() == KnownTables().size())
+  if (Has(formats_, "csv") && timeline_ && tables_.size() == KnownTables().size())
     result_.not_exported = index_.Unread();
-  result_.files.push_back(WriteReadme(output_, profile_, result_));
+  if (!columns_) result_.files.push_back(WriteReadme(output_, profile_, result_));
+}
+
+void Exporter::OpenTimeline() {
+  const bool json = Has(formats_, "json"), perfetto = Has(formats_, "perfetto");
+  if (!json && !perfetto) return;
+  timeline_.emplace(profile_.pid(), host_.apis(), &pool_);
+  if (json) timeline_->Add(std::make_unique<JsonTimeline>(File("msprof", "json")));
+  if (perfetto) {
+    const auto begin_ns = static_cast<int64_t>(profile_.begin_us() * 1000);
+    timeline_->Add(std::make_unique<PerfettoTimeline>(File("msprof", "pftrace"), begin_ns));
+  }
 }
 
 void Exporter::ExportDevice(size_t device) {
@@ -322,9 +355,9 @@ void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceC
   const DeviceInfo& info = profile_.devices()[device];
   const TaskView view = DescribeTask(host_, info.id, clock, task);
   if (task_time_) task_time_->Add(view, pool_);
-  if (timeline_) timeline_->AddTask(view, &host_);
+  if (timeline_) timeline_->AddTask(view, host_);
   if (view.track && Wants("communication_statistic")) {
-    for (const Operator& op : host_.operator_set(view.track->operators)) {
+    for (const Operator& op : host_.Operators(*view.track)) {
       if (op.task_type == kNodeCommunication) collectives_.Add(view, op);
     }
   }
@@ -352,7 +385,7 @@ void Exporter::ExportSamples() {
       task_names_,
       marks_,
       timeline_ ? &*timeline_ : nullptr,
-      [this](const char* table) { return Wants(table) ? std::optional(File(table, "csv")) : std::nullopt; },
+      [this](const char* table) { return Wants(table) ? std::optional(Place(table)) : std::nullopt; },
       [this](const std::string& part) { return Progress(part); }};
   for (const SampleJob& job : SampleJobs()) {
     const bool wanted =
@@ -382,15 +415,24 @@ void Exporter::ExportHostLayer() {
       Check();
       timeline_->AddApi(api, &host_);
     });
+    timeline_->EndHost(&host_);
   }
   if (timeline_->events() == 0) return;
+  // Kept first: if a later file fails, the earlier are to be withdrawn.
+  for (const auto& [format, extension] : {std::pair("json", "json"), std::pair("perfetto", "pftrace")}) {
+    if (Has(formats_, format)) Keep(File("msprof", extension), "timeline", timeline_->events());
+  }
   timeline_->Commit();
-  Keep(File("msprof", "json"), "timeline", timeline_->events());
 }
 
 }  // namespace
 
 const std::vector<std::string>& KnownFormats() {
+  static const std::vector<std::string> kFormats = {"csv", "json", "perfetto"};
+  return kFormats;
+}
+
+const std::vector<std::string>& DefaultFormats() {
   static const std::vector<std::string> kFormats = {"csv", "json"};
   return kFormats;
 }
@@ -404,6 +446,26 @@ const std::vector<std::string>& KnownTables() {
     return tables;
   }();
   return kTables;
+}
+
+LoadedTables LoadTables(const Profile& profile, const std::vector<std::string>& tables,
+                        const std::function<void()>& check) {
+  LoadedTables loaded;
+  ExportOptions options;
+  options.formats = {"csv"};
+  options.tables = tables;
+  options.check = check;
+  loaded.result = Exporter(profile, options, &loaded.tables).Run();
+  if (!loaded.result.failures.empty()) {
+    const ExportFailure& failure = loaded.result.failures.front();
+    throw Error(fmt::format("{}: {}", failure.tables, failure.text));
+  }
+  std::erase_if(loaded.tables, [](const auto& table) { return table.second.rows() == 0; });
+  const std::vector<std::string> typed = {"op_summary",    "op_statistic", "task_time",
+                                          "api_statistic", "step_trace",   "communication_statistic"};
+  for (auto& [name, table] : loaded.tables)
+    table.Finish(std::find(typed.begin(), typed.end(), name) == typed.end());
+  return loaded;
 }
 
 ExportResult Export(const Profile& profile, const ExportOptions& options) {

@@ -9,20 +9,25 @@
 #include <string>
 #include <vector>
 
+#include "analysis/columns.h"
 #include "analysis/profile.h"
 
 namespace npuprof::analysis {
 
-/// Formats an export can write: "csv" (tables) and "json" (timeline, opens in Perfetto and chrome://tracing).
+/// Formats an export can write: "csv" (tables), "json" (timeline, opens in Perfetto and chrome://tracing) and "perfetto"
+/// (timeline in Perfetto's own form, a fraction of the size).
 const std::vector<std::string>& KnownFormats();
+/// What is written unless told otherwise: what the vendor's analysis writes.
+const std::vector<std::string>& DefaultFormats();
 /// Tables of format "csv": op_summary, op_statistic, task_time, api_statistic, step_trace, and those of sampled data.
 const std::vector<std::string>& KnownTables();
 
 struct ExportOptions {
   std::filesystem::path output;      ///< created if absent; empty: <PROF>/mindstudio_profiler_output
-  std::vector<std::string> formats;  ///< empty: all known
+  std::vector<std::string> formats;  ///< empty: DefaultFormats()
   std::vector<std::string> tables;   ///< empty: all known
-  std::string timestamp;             ///< 14 digits for the file names; empty: now, local time
+  uint64_t memory = 0;    ///< bytes of records held before temporary files in `output` are; 0: 48 MiB
+  std::string timestamp;  ///< 14 digits for the file names; empty: now, local time
   /// Called now and then from the exporting thread. `done` and `total` count bytes of raw records; total may
   /// be 0.
   std::function<void(const std::string& stage, uint64_t done, uint64_t total)> progress;
@@ -67,8 +72,18 @@ struct ExportResult {
 /// Exports `profile`. Tables without rows are not written; those of more than a million are several files. A table of
 /// sampled data that cannot be made costs only itself, and is in the failures. Throws Error if an option is unknown or the output
 /// cannot be written, or if memory is short; no file of an earlier export is changed except README.txt, and no half-written file
-/// stays behind under its final name. Memory grows with the number of tasks (about 120 bytes each) and of
-/// distinct names, not with the size of the files.
+/// stays behind under its final name. Beyond ExportOptions::memory, what is kept of tasks and names is in temporary files,
+/// about 400 bytes a task; tables alone do not need more memory for more tasks.
 ExportResult Export(const Profile& profile, const ExportOptions& options);
+
+struct LoadedTables {
+  ColumnTables tables;  ///< those with rows
+  ExportResult result;  ///< without files
+};
+
+/// The tables of `profile` in memory: those named, or all if none is. Throws Error as Export() does, and if a table cannot
+/// be made.
+LoadedTables LoadTables(const Profile& profile, const std::vector<std::string>& tables,
+                        const std::function<void()>& check = {});
 
 }  // namespace npuprof::analysis

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/api_reader.h"
 #include "analysis/names.h"
@@ -12,31 +13,32 @@
 namespace npuprof::analysis {
 namespace {
 
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint64_t kNone = UINT64_MAX;
 constexpr uint32_t kMostContexts = 55;
 
-// For each reference in rising time the innermost interval with begin < time <= end: the public stack stamps
-// a record at the end of the launch it belongs to.
-template <typename Intervals, typename Items, typename Time, typename Set>
-void Assign(const Intervals& intervals, Items first, Items last, Time time, Set set) {
-  std::vector<uint32_t> open;
+// For each item, in rising order of thread and time, the innermost interval of its thread with begin < time <= end: the
+// public stack stamps a record at the end of the launch it belongs to. Intervals are in order of thread and begin.
+template <typename Intervals, typename Item, typename Time, typename Set>
+void Assign(SpillSpace* space, const Intervals& intervals, Item* first, Item* last, Time time, Set set) {
+  std::vector<size_t> open;
   size_t next = 0;
+  uint32_t thread = 0;
   for (; first != last; ++first) {
+    space->Tick();
+    if (first->thread != thread) {
+      thread = first->thread;
+      open.clear();
+      for (; next < intervals.size() && intervals[next].thread < thread; ++next) space->Tick();
+    }
     const uint64_t now = time(*first);
-    while (next < intervals.size() && intervals[next].begin < now) {
+    while (next < intervals.size() && intervals[next].thread == thread && intervals[next].begin < now) {
       while (!open.empty() && intervals[open.back()].end < intervals[next].begin) open.pop_back();
-      open.push_back(static_cast<uint32_t>(next++));
+      open.push_back(next++);
+      space->Tick();
     }
     while (!open.empty() && intervals[open.back()].end < now) open.pop_back();
     set(*first, open.empty() ? kNone : open.back());
   }
-}
-
-// Records of a thread are nearly always in order already; sorting would want a copy of them.
-template <typename Items, typename Less>
-void Order(Items* items, Less less) {
-  if (!std::is_sorted(items->begin(), items->end(), less))
-    std::stable_sort(items->begin(), items->end(), less);
 }
 
 void Append(std::string* key, uint32_t value) {
@@ -53,23 +55,28 @@ void HostJoin::Run() {
   ReadCopies();
   ReadTracks();
   ReadCaptures();
-  auto& tracks = trace_->tracks_;
-  std::sort(tracks.begin(), tracks.end(), [](const Track& a, const Track& b) {
-    return std::tie(a.thread, a.time) < std::tie(b.thread, b.time);
-  });
-  for (size_t from = 0; from < tracks.size();) {
-    size_t to = from;
-    while (to < tracks.size() && tracks[to].thread == tracks[from].thread) ++to;
-    JoinThread(tracks[from].thread, tracks.data() + from, tracks.data() + to);
-    threads_[tracks[from].thread] = Thread();
-    from = to;
+  const auto by_begin = [](const Interval& x, const Interval& y) {
+    return std::tie(x.thread, x.begin, y.end) < std::tie(y.thread, y.begin, x.end);
+  };
+  for (auto* refs : {&nodes_, &tensors_, &contexts_}) {
+    refs->Sort(
+        [](const Ref& x, const Ref& y) { return std::tie(x.thread, x.key) < std::tie(y.thread, y.key); });
   }
+  launches_.Sort(by_begin);
+  AddMissingLaunches();
+  launches_.Sort(by_begin);
+  calls_.Sort(by_begin);
+  ResolveLaunches();
+  copies_.Sort([](const CopyRef& x, const CopyRef& y) {
+    return std::tie(x.thread, x.time) < std::tie(y.thread, y.time);
+  });
+  trace_->tracks_.Sort(
+      [](const Track& x, const Track& y) { return std::tie(x.thread, x.time) < std::tie(y.thread, y.time); });
+  ResolveTracks();
 }
 
 uint32_t HostJoin::ThreadIndex(uint32_t id) {
-  const auto [it, fresh] = thread_ids_.try_emplace(id, static_cast<uint32_t>(threads_.size()));
-  if (fresh) threads_.emplace_back();
-  return it->second;
+  return thread_ids_.try_emplace(id, static_cast<uint32_t>(thread_ids_.size())).first->second;
 }
 
 void HostJoin::ForEach(const char* form, const char* kind, const RecordFormat& format,
@@ -101,12 +108,12 @@ void HostJoin::ReadApis() {
     sum.min = std::min(sum.min, cycles);
     sum.max = std::max(sum.max, cycles);
     if (api.level == kLevelAcl) {
-      threads_[ThreadIndex(api.thread)].calls.push_back({api.begin, api.end, api.number});
+      calls_.push_back({api.begin, api.end, ThreadIndex(api.thread), api.number});
     } else if (api.level == kLevelNode) {
       auto [it, fresh] = is_launch.try_emplace(api.type, api.type == 5);
       if (fresh && has_types)
         it->second = (*trace_->pool_)[trace_->names_.Type(kLevelNode, api.type)] == "launch";
-      if (it->second) threads_[ThreadIndex(api.thread)].launches.push_back({api.begin, api.end, api.number});
+      if (it->second) launches_.push_back({api.begin, api.end, ThreadIndex(api.thread), api.number});
     }
   });
 }
@@ -122,10 +129,10 @@ void HostJoin::ReadNodes() {
                                 block_num * ratio,
                                 Get<uint32_t>(record, 48) != 0,
                                 is_static};
-            const auto [it, fresh] = node_ids_.try_emplace(info, static_cast<uint32_t>(nodes_.size()));
-            if (fresh) nodes_.push_back(info);
-            threads_[thread].nodes.push_back(
-                {Get<uint64_t>(record, 16), trace_->names_.Name(Get<uint64_t>(record, 24)), it->second});
+            const auto [it, fresh] = node_ids_.try_emplace(info, static_cast<uint32_t>(node_infos_.size()));
+            if (fresh) node_infos_.push_back(info);
+            nodes_.push_back({Get<uint64_t>(record, 16), thread,
+                              trace_->names_.Name(Get<uint64_t>(record, 24)), it->second});
           });
 }
 
@@ -140,9 +147,8 @@ void HostJoin::ReadTensors() {
           }
           return;
         }
-        threads_[thread].tensors.push_back({Get<uint64_t>(record, 16),
-                                            trace_->names_.Name(Get<uint64_t>(record, 24)),
-                                            tensor_pool_.Add(bytes)});
+        tensors_.push_back({Get<uint64_t>(record, 16), thread, trace_->names_.Name(Get<uint64_t>(record, 24)),
+                            tensor_pool_.Add(bytes)});
       });
 }
 
@@ -156,9 +162,8 @@ void HostJoin::ReadContexts() {
               return;
             }
             const std::string_view ids(reinterpret_cast<const char*>(record) + 36, count * sizeof(uint32_t));
-            threads_[thread].contexts.push_back({Get<uint64_t>(record, 16),
-                                                 trace_->names_.Name(Get<uint64_t>(record, 24)),
-                                                 context_pool_.Add(ids)});
+            contexts_.push_back({Get<uint64_t>(record, 16), thread,
+                                 trace_->names_.Name(Get<uint64_t>(record, 24)), context_pool_.Add(ids)});
           });
 }
 
@@ -169,7 +174,7 @@ void HostJoin::ReadCopies() {
             const auto [it, fresh] = copy_ids_.try_emplace({copy.bytes, copy.direction},
                                                            static_cast<uint32_t>(trace_->copies_.size()));
             if (fresh) trace_->copies_.push_back(copy);
-            threads_[thread].copies.push_back({Get<uint64_t>(record, 16), it->second});
+            copies_.push_back({Get<uint64_t>(record, 16), thread, it->second});
           });
 }
 
@@ -218,117 +223,125 @@ void HostJoin::ReadCaptures() {
           });
 }
 
-void HostJoin::ResolveLaunches(Thread* thread) {
-  const auto by_begin = [](const Interval& a, const Interval& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
-  };
-  const auto by_key = [](const Ref& a, const Ref& b) { return a.key < b.key; };
-  for (auto* refs : {&thread->nodes, &thread->tensors, &thread->contexts}) {
-    Order(refs, by_key);
-  }
-  if (thread->launches.empty()) {
-    // Without launch calls an operator's record closes the stretch of time its tasks were submitted in.
+// Without launch calls an operator's record closes the stretch of time its tasks were submitted in.
+void HostJoin::AddMissingLaunches() {
+  const size_t known = launches_.size();
+  size_t launch = 0;
+  for (size_t from = 0; from < nodes_.size();) {
+    const uint32_t thread = nodes_[from].thread;
+    for (; launch < known && launches_[launch].thread < thread; ++launch) trace_->space_->Tick();
+    const bool missing = launch == known || launches_[launch].thread != thread;
     uint64_t previous = 0;
-    for (const auto& node : thread->nodes) {
-      if (node.key != previous) thread->launches.push_back({previous, node.key, 0});
-      previous = node.key;
+    for (; from < nodes_.size() && nodes_[from].thread == thread; ++from) {
+      trace_->space_->Tick();
+      if (missing && nodes_[from].key != previous)
+        launches_.push_back({previous, nodes_[from].key, thread, 0});
+      previous = nodes_[from].key;
     }
-  } else {
-    Order(&thread->launches, by_begin);
   }
-  for (auto* refs : {&thread->nodes, &thread->tensors, &thread->contexts}) {
+}
+
+void HostJoin::ResolveLaunches() {
+  for (auto* refs : {&nodes_, &tensors_, &contexts_}) {
     Assign(
-        thread->launches, refs->begin(), refs->end(), [](const Ref& r) { return r.key; },
-        [](Ref& r, uint32_t launch) { r.key = launch; });
-    Order(refs, by_key);
+        trace_->space_, launches_, refs->begin(), refs->end(), [](const Ref& r) { return r.key; },
+        [](Ref& r, size_t launch) { r.key = launch; });
+    refs->Sort([](const Ref& x, const Ref& y) { return x.key < y.key; });
   }
-  auto& nodes = thread->nodes;
-  for (size_t from = 0; from < nodes.size() && nodes[from].key != kNone;) {
-    size_t to = from;
-    while (to < nodes.size() && nodes[to].key == nodes[from].key) ++to;
-    thread->launches[nodes[from].key].operators = InternSet(*thread, from, to);
-    from = to;
-  }
-}
-
-uint32_t HostJoin::InternSet(const Thread& thread, size_t from, size_t to) {
-  const uint64_t launch = thread.nodes[from].key;
-  const auto of_launch = [&](const std::vector<Ref>& refs) {
-    return std::equal_range(refs.begin(), refs.end(), Ref{launch, 0, 0},
-                            [](const Ref& a, const Ref& b) { return a.key < b.key; });
+  // What is of one launch, of three lists in order of launches.
+  const auto take = [&](const SpillVector<Ref>& refs, size_t* next, uint64_t launch) {
+    for (; *next < refs.size() && refs[*next].key < launch; ++*next) trace_->space_->Tick();
+    const Ref* from = refs.data() + *next;
+    for (; *next < refs.size() && refs[*next].key == launch; ++*next) trace_->space_->Tick();
+    return Range(from, refs.data() + *next);
   };
-  const auto tensors = of_launch(thread.tensors);
-  const auto contexts = of_launch(thread.contexts);
-  std::string key;
-  for (size_t i = from; i < to; ++i) {
-    Append(&key, thread.nodes[i].name);
-    Append(&key, thread.nodes[i].payload);
+  size_t node = 0, tensor = 0, context = 0;
+  while (node < nodes_.size() && nodes_[node].key != kNone) {
+    const uint64_t launch = nodes_[node].key;
+    const Range nodes = take(nodes_, &node, launch);
+    Interval& interval = launches_[launch];
+    interval.name = nodes.first->name;
+    interval.operators = InternSet(nodes, take(tensors_, &tensor, launch), take(contexts_, &context, launch));
   }
-  for (const auto& range : {tensors, contexts}) {
-    Append(&key, kNone);
-    for (auto it = range.first; it != range.second; ++it) {
-      Append(&key, it->name);
-      Append(&key, it->payload);
-    }
-  }
-  const auto [entry, fresh] =
-      set_ids_.try_emplace(std::move(key), static_cast<uint32_t>(trace_->operator_sets_.size()));
-  if (!fresh) return entry->second;
-
-  std::vector<Operator> set;
-  for (size_t i = from; i < to; ++i) {
-    const NodeInfo& info = nodes_[thread.nodes[i].payload];
-    Operator op;
-    op.name = thread.nodes[i].name;
-    op.type = info.type;
-    op.task_type = info.task_type;
-    op.block_num = info.block_num;
-    op.mix_block_num = info.mix_block_num;
-    op.hf32 = info.hf32 != 0;
-    op.is_static = info.is_static != 0;
-    std::vector<std::string_view> parts;
-    for (auto it = tensors.first; it != tensors.second; ++it) {
-      if (it->name == op.name) parts.push_back(tensor_pool_[it->payload]);
-    }
-    DescribeTensors(parts, trace_->pool_, &op);
-    for (auto it = contexts.first; it != contexts.second; ++it) {
-      if (it->name != op.name) continue;
-      const std::string& ids = context_pool_[it->payload];
-      for (size_t at = 0; at + 4 <= ids.size(); at += 4) {
-        op.contexts.push_back(Get<uint32_t>(reinterpret_cast<const uint8_t*>(ids.data()), at));
-      }
-    }
-    set.push_back(std::move(op));
-  }
-  trace_->operator_sets_.push_back(std::move(set));
-  return entry->second;
+  for (auto* refs : {&nodes_, &tensors_, &contexts_}) refs->clear();
 }
 
-void HostJoin::JoinThread(uint32_t index, Track* first, Track* last) {
-  Thread& thread = threads_[index];
-  ResolveLaunches(&thread);
-  std::sort(thread.calls.begin(), thread.calls.end(), [](const Interval& a, const Interval& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
-  });
-  std::sort(thread.copies.begin(), thread.copies.end(),
-            [](const CopyRef& a, const CopyRef& b) { return a.time < b.time; });
+Operator HostJoin::Describe(const Ref& node, Range tensors, Range contexts) {
+  const NodeInfo& info = node_infos_[node.payload];
+  Operator op;
+  op.name = node.name;
+  op.type = info.type;
+  op.task_type = info.task_type;
+  op.block_num = info.block_num;
+  op.mix_block_num = info.mix_block_num;
+  op.hf32 = info.hf32 != 0;
+  op.is_static = info.is_static != 0;
+  std::vector<std::string_view> parts;
+  for (auto it = tensors.first; it != tensors.second; ++it) {
+    if (it->name == op.name) parts.push_back(tensor_pool_[it->payload]);
+  }
+  DescribeTensors(parts, trace_->pool_, &op);
+  for (auto it = contexts.first; it != contexts.second; ++it) {
+    if (it->name != op.name) continue;
+    const std::string_view ids = context_pool_[it->payload];
+    for (size_t at = 0; at + 4 <= ids.size(); at += 4) {
+      op.contexts.push_back(Get<uint32_t>(reinterpret_cast<const uint8_t*>(ids.data()), at));
+    }
+  }
+  return op;
+}
+
+// Operators differ in name far more than in all else, so the name of a single one stays with its task.
+uint32_t HostJoin::InternSet(Range nodes, Range tensors, Range contexts) {
+  const bool single = nodes.second - nodes.first == 1;
+  set_key_.clear();
+  for (auto node = nodes.first; node != nodes.second; ++node) {
+    Append(&set_key_, node->payload);
+    Append(&set_key_, single ? 0 : node->name);
+    for (const Range& range : {tensors, contexts}) {
+      for (auto it = range.first; it != range.second; ++it) {
+        if (it->name == node->name) Append(&set_key_, it->payload);
+      }
+      Append(&set_key_, UINT32_MAX);
+    }
+  }
+  const auto known = set_ids_.find(set_key_);
+  if (known != set_ids_.end()) return known->second;
+  const auto id = static_cast<uint32_t>(trace_->operator_sets_.size());
+  set_ids_.emplace(set_key_, id);
+  std::vector<Operator> set;
+  for (auto node = nodes.first; node != nodes.second; ++node)
+    set.push_back(Describe(*node, tensors, contexts));
+  trace_->operator_sets_.push_back(std::move(set));
+  return id;
+}
+
+void HostJoin::ResolveTracks() {
+  auto& tracks = trace_->tracks_;
   const auto time = [](const Track& track) { return track.time; };
-  Assign(thread.calls, first, last, time, [&](Track& track, uint32_t call) {
+  Assign(trace_->space_, calls_, tracks.begin(), tracks.end(), time, [&](Track& track, size_t call) {
     if (call == kNone) return;
-    track.connection = thread.calls[call].number;
+    track.connection = calls_[call].number;
     track.flags |= Track::kFromAcl;
   });
-  Assign(thread.launches, first, last, time, [&](Track& track, uint32_t launch) {
+  Assign(trace_->space_, launches_, tracks.begin(), tracks.end(), time, [&](Track& track, size_t launch) {
     if (launch == kNone) return;
-    track.operators = thread.launches[launch].operators;
-    if (thread.launches[launch].number == 0) return;
-    track.connection = thread.launches[launch].number;
+    const Interval& interval = launches_[launch];
+    track.operators = interval.operators;
+    track.name = interval.name;
+    if (interval.number == 0) return;
+    track.connection = interval.number;
     track.flags &= static_cast<uint16_t>(~Track::kFromAcl);
   });
-  for (Track* track = first; track != last; ++track) {
-    const auto it = std::lower_bound(thread.copies.begin(), thread.copies.end(), track->time,
-                                     [](const CopyRef& c, uint64_t value) { return c.time < value; });
-    if (it != thread.copies.end() && it->time == track->time) track->copy = it->copy;
+  const CopyRef* copy = copies_.begin();
+  for (Track& track : tracks) {
+    const auto before = [&](const CopyRef& c) {
+      return std::tie(c.thread, c.time) < std::tie(track.thread, track.time);
+    };
+    for (; copy != copies_.end() && before(*copy); ++copy) trace_->space_->Tick();
+    if (copy != copies_.end() && copy->thread == track.thread && copy->time == track.time)
+      track.copy = copy->copy;
+    trace_->space_->Tick();
   }
 }
 

@@ -15,32 +15,41 @@
 namespace npuprof::analysis {
 
 /// Lives while HostTrace::Load runs; what it holds beyond the trace is freed with it. A record is kept as 16
-/// to 24 bytes, what repeats from launch to launch (names, shapes, sizes) once.
+/// to 32 bytes, what repeats from launch to launch (shapes, sizes) once.
 class HostJoin {
  public:
   HostJoin(HostTrace* trace, const SliceIndex& index, std::function<void(uint64_t)> progress)
-      : trace_(trace), index_(index), progress_(std::move(progress)) {}
+      : trace_(trace),
+        index_(index),
+        progress_(std::move(progress)),
+        tensor_pool_(trace->space_),
+        context_pool_(trace->space_),
+        launches_(trace->space_),
+        calls_(trace->space_),
+        nodes_(trace->space_),
+        tensors_(trace->space_),
+        contexts_(trace->space_),
+        copies_(trace->space_) {}
   void Run();
 
  private:
   struct Interval {
     uint64_t begin, end;
+    uint32_t thread;
     uint32_t number;         // connection
     uint32_t operators = 0;  // set launched here
+    uint32_t name = 0;       // of the operator if it is one
   };
   struct Ref {
-    uint64_t key;      // time, later index of the launch
+    uint64_t key;  // time, later index of the launch
+    uint32_t thread;
     uint32_t name;     // operator
     uint32_t payload;  // index into one of the pools below
   };
   struct CopyRef {
     uint64_t time;
+    uint32_t thread;
     uint32_t copy;
-  };
-  struct Thread {
-    std::vector<Interval> launches, calls;
-    std::vector<Ref> nodes, tensors, contexts;
-    std::vector<CopyRef> copies;
   };
   struct NodeInfo {
     uint32_t task_type, type, block_num, mix_block_num, hf32, is_static;
@@ -54,9 +63,12 @@ class HostJoin {
   void ReadCopies();
   void ReadTracks();
   void ReadCaptures();
-  void JoinThread(uint32_t index, Track* first, Track* last);
-  void ResolveLaunches(Thread* thread);
-  uint32_t InternSet(const Thread& thread, size_t nodes_from, size_t nodes_to);
+  void AddMissingLaunches();
+  void ResolveLaunches();
+  void ResolveTracks();
+  using Range = std::pair<const Ref*, const Ref*>;
+  uint32_t InternSet(Range nodes, Range tensors, Range contexts);
+  Operator Describe(const Ref& node, Range tensors, Range contexts);
 
   /// Calls `visit` for each record of {aging, unaging}.<form>.<kind> whose level is known.
   void ForEach(
@@ -68,12 +80,16 @@ class HostJoin {
   const SliceIndex& index_;
   std::function<void(uint64_t)> progress_;
   std::unordered_map<uint32_t, uint32_t> thread_ids_;
-  std::vector<Thread> threads_;
   std::map<NodeInfo, uint32_t> node_ids_;
-  std::vector<NodeInfo> nodes_;
+  std::vector<NodeInfo> node_infos_;
   StringPool tensor_pool_, context_pool_;
   std::map<std::pair<uint64_t, uint16_t>, uint32_t> copy_ids_;
   std::unordered_map<std::string, uint32_t> set_ids_;
+  std::string set_key_;
+  // Of all threads; see Run() for their order.
+  SpillVector<Interval> launches_, calls_;
+  SpillVector<Ref> nodes_, tensors_, contexts_;
+  SpillVector<CopyRef> copies_;
 };
 
 }  // namespace npuprof::analysis

@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kNeighbours = 64;
 constexpr int kHalfRange = 0x8000;
 
-void CorrectAroundWrap(Track* first, Track* last, uint16_t before, uint16_t after, bool has_before,
-                       bool has_after) {
+void CorrectAroundWrap(SpillSpace* space, Track* first, Track* last, uint16_t before, uint16_t after,
+                       bool has_before, bool has_after) {
   const auto count = static_cast<size_t>(last - first);
   if (has_before) {
     int lowest = kHalfRange * 2;
@@ -31,6 +31,7 @@ void CorrectAroundWrap(Track* first, Track* last, uint16_t before, uint16_t afte
     for (size_t i = 0; i < count; ++i) {
       if (i >= from && highest - first[i].task >= kHalfRange) first[i].batch = after;
       highest = std::max<int>(highest, first[i].task);
+      space->Tick();
     }
   }
 }
@@ -59,7 +60,9 @@ const std::string& HostTrace::type_name(uint16_t type) {
   if (fresh) {
     const uint32_t name = names_.Type(kLevelRuntime, type);
     const char* known = RuntimeTaskName(type);
-    it->second = name != 0 ? (*pool_)[name] : known ? known : "TASK_TYPE_" + std::to_string(type);
+    it->second = name != 0 ? std::string((*pool_)[name])
+                 : known   ? known
+                           : "TASK_TYPE_" + std::to_string(type);
   }
   return it->second;
 }
@@ -69,34 +72,51 @@ uint32_t HostTrace::Model(uint16_t device, uint16_t stream) const {
   return it == models_.end() ? kNoModel : it->second;
 }
 
+void HostTrace::SetBatch(size_t from, size_t to, uint16_t batch) {
+  for (size_t i = from; i < to; ++i) {
+    tracks_[i].batch = batch;
+    space_->Tick();
+  }
+}
+
+std::span<const Operator> HostTrace::Operators(const Track& track) const {
+  const auto& set = operator_sets_[track.operators];
+  if (set.size() != 1) return set;
+  named_ = set.front();
+  named_.name = track.name;
+  return {&named_, 1};
+}
+
 void HostTrace::AssignBatches(const Flips& device_flips) {
   for (auto& [key, flips] : flips_) {
     std::sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) { return a.time < b.time; });
   }
-  std::sort(tracks_.begin(), tracks_.end(), [](const Track& a, const Track& b) {
+  tracks_.Sort([](const Track& a, const Track& b) {
     return std::tie(a.device, a.stream, a.time) < std::tie(b.device, b.stream, b.time);
   });
   for (size_t from = 0; from < tracks_.size();) {
     size_t to = from;
     const std::pair key(tracks_[from].device, tracks_[from].stream);
-    while (to < tracks_.size() && tracks_[to].device == key.first && tracks_[to].stream == key.second) ++to;
+    for (; to < tracks_.size() && tracks_[to].device == key.first && tracks_[to].stream == key.second; ++to)
+      space_->Tick();
     const auto own = flips_.find(key);
     const auto other = device_flips.find(key);
     if (own == flips_.end()) {
       // The device meets a wrap after the host did. If only the device has it on record, the host passed it
       // before recording began.
       const uint16_t batch = other == device_flips.end() ? 0 : other->second.back().number;
-      for (size_t i = from; i < to; ++i) tracks_[i].batch = batch;
+      SetBatch(from, to, batch);
     } else {
       const auto& flips = own->second;
       size_t segment = from;
       for (size_t next = 0; next <= flips.size(); ++next) {
         size_t end = segment;
-        while (end < to && (next == flips.size() || tracks_[end].time < flips[next].time)) ++end;
+        for (; end < to && (next == flips.size() || tracks_[end].time < flips[next].time); ++end)
+          space_->Tick();
         const auto first_batch = static_cast<uint16_t>(std::max(flips[0].number - 1, 0));
         const uint16_t batch = next == 0 ? first_batch : flips[next - 1].number;
-        for (size_t i = segment; i < end; ++i) tracks_[i].batch = batch;
-        CorrectAroundWrap(tracks_.data() + segment, tracks_.data() + end,
+        SetBatch(segment, end, batch);
+        CorrectAroundWrap(space_, tracks_.data() + segment, tracks_.data() + end,
                           next < 2 ? first_batch : flips[next - 2].number,
                           next < flips.size() ? flips[next].number : batch, next > 0, next < flips.size());
         segment = end;
@@ -104,7 +124,7 @@ void HostTrace::AssignBatches(const Flips& device_flips) {
     }
     from = to;
   }
-  std::sort(tracks_.begin(), tracks_.end(), [](const Track& a, const Track& b) {
+  tracks_.Sort([](const Track& a, const Track& b) {
     return std::tie(a.device, a.stream, a.task, a.batch, a.time) <
            std::tie(b.device, b.stream, b.task, b.batch, b.time);
   });
@@ -112,6 +132,7 @@ void HostTrace::AssignBatches(const Flips& device_flips) {
 
 const Track* HostTrace::Find(uint16_t device, uint16_t stream, uint16_t task, uint16_t batch, int64_t wall_ns,
                              bool any_batch) const {
+  space_->Tick();
   struct Key {
     uint16_t device, stream, task, batch;
   };

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "analysis/dictionary.h"
 #include "analysis/profile.h"
 #include "analysis/slices.h"
+#include "analysis/spill.h"
 
 namespace npuprof::analysis {
 
@@ -45,7 +47,8 @@ struct Track {
   };
   uint64_t time = 0;        ///< host cycles
   uint32_t kernel = 0;      ///< StringPool id
-  uint32_t operators = 0;   ///< index of operator_sets(), 0 = none
+  uint32_t operators = 0;   ///< index of a set of operators, 0 = none
+  uint32_t name = 0;        ///< of the operator if the set has one alone
   uint32_t connection = 0;  ///< Api::number, 0 = none
   uint32_t thread = 0;      ///< dense index while loading, unused afterwards
   uint32_t copy = 0;        ///< index of copies(), 0 = none
@@ -53,7 +56,7 @@ struct Track {
   uint16_t flags = 0;
   uint16_t device = 0, stream = 0, task = 0, batch = 0;
 };
-static_assert(sizeof(Track) == 40, "one per task of the run");
+static_assert(sizeof(Track) == 48, "one per task of the run");
 
 struct Copy {
   uint64_t bytes = 0;
@@ -78,8 +81,8 @@ using Flips = std::map<std::pair<uint16_t, uint16_t>, std::vector<Flip>>;  ///< 
 
 class HostTrace {
  public:
-  HostTrace(StringPool* pool, Diagnostics* diagnostics)
-      : pool_(pool), diagnostics_(diagnostics), names_(pool) {}
+  HostTrace(StringPool* pool, SpillSpace* space, Diagnostics* diagnostics)
+      : pool_(pool), space_(space), diagnostics_(diagnostics), names_(pool, space), tracks_(space) {}
 
   /// Reads and joins everything. A profile without a host part gives an empty trace.
   void Load(const Profile& profile, const SliceIndex& index, const std::function<void(uint64_t)>& progress);
@@ -94,8 +97,12 @@ class HostTrace {
   bool has_flips(uint16_t device, uint16_t stream) const { return flips_.contains({device, stream}); }
 
   uint32_t IndexOf(const Track* track) const { return static_cast<uint32_t>(track - tracks_.data()); }
-  const Track& track(uint32_t index) const { return tracks_[index]; }
-  const std::vector<Operator>& operator_set(uint32_t id) const { return operator_sets_[id]; }
+  const Track& track(uint32_t index) const {
+    space_->Tick();
+    return tracks_[index];
+  }
+  /// Operators that the launch of a task is for. Valid until the next call for another task.
+  std::span<const Operator> Operators(const Track& track) const;
   const Copy& copy(uint32_t id) const { return copies_[id]; }
   const std::string& type_name(uint16_t runtime_type);
   /// Model that a captured stream belongs to, kNoModel if none.
@@ -115,14 +122,17 @@ class HostTrace {
 
  private:
   friend class HostJoin;
+  void SetBatch(size_t from, size_t to, uint16_t batch);
 
   StringPool* pool_;
+  SpillSpace* space_;
   Diagnostics* diagnostics_;
   Dictionary names_;
   std::optional<HostClock> clock_;
-  std::vector<Track> tracks_;  // by device, stream, task, batch, time
+  SpillVector<Track> tracks_;  // by device, stream, task, batch, time
   Flips flips_;
-  std::vector<std::vector<Operator>> operator_sets_{1};
+  std::vector<std::vector<Operator>> operator_sets_{1};  // those of one operator without its name
+  mutable Operator named_;                               // one of these with its name
   std::vector<Copy> copies_{1};
   std::unordered_map<uint32_t, uint32_t> models_;  // device << 16 | stream
   std::map<std::pair<uint16_t, uint32_t>, ApiSum> api_sums_;

@@ -56,15 +56,15 @@ const char* LevelName(uint16_t level) {
 const char* LevelPrefix(uint16_t level) {
   switch (level) {
     case kLevelAcl:
-      return "AscendCL";
+      return "AscendCL@";
     case kLevelModel:
-      return "Model";
+      return "Model@";
     case kLevelNode:
-      return "Node";
+      return "Node@";
     case kLevelHccl:
-      return "Communication";
+      return "Communication@";
     case kLevelRuntime:
-      return "Runtime";
+      return "Runtime@";
     default:
       return "";
   }

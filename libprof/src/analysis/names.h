@@ -22,7 +22,7 @@ enum Level : uint16_t {
 bool IsKnownLevel(uint16_t level);
 /// "acl", "model", "node", "communication", "runtime", else empty.
 const char* LevelName(uint16_t level);
-/// Prefix of slice names in the CANN layer: "AscendCL", "Model", "Node", "Communication", "Runtime".
+/// Prefix of slice names in the CANN layer: "AscendCL@", "Model@", "Node@", "Communication@", "Runtime@".
 const char* LevelPrefix(uint16_t level);
 /// The sub-module that the upper half of an ACL type names: "ACL_NN", "HOST_HCCL", ...
 const char* AclMode(uint32_t type);

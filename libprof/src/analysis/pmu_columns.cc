@@ -35,7 +35,16 @@ const std::vector<uint32_t>& PmuColumns::events(CoreSide side) const {
 }
 
 void PmuColumns::Add(Kind kind, CoreSide side, std::string name, const Metric* metric, size_t counter) {
-  columns_.push_back({kind, side, metric, counter});
+  Column column{kind, side, metric, counter, {}};
+  if (metric) {
+    const auto& list = events(side);
+    const auto place = [&](uint16_t event) {
+      return static_cast<size_t>(std::find(list.begin(), list.end(), event) - list.begin());
+    };
+    for (const auto& term : metric->terms) column.terms.emplace_back(place(term.event), term.factor);
+    if (metric->per == Per::kEvent) column.counter = place(metric->per_event);
+  }
+  columns_.push_back(std::move(column));
   names_.push_back(std::move(name));
 }
 
@@ -104,103 +113,107 @@ void PmuColumns::AddSide(CoreSide side, Diagnostics* diagnostics) {
   }
 }
 
-double PmuColumns::Counter(const Row& row, CoreSide side, uint16_t event) const {
-  const auto& list = events(side);
-  const auto it = std::find(list.begin(), list.end(), event);
-  return it == list.end() ? 0 : static_cast<double>((*row.counters)[static_cast<size_t>(it - list.begin())]);
-}
-
-double PmuColumns::Value(const Row& row, CoreSide side, const Metric& metric) const {
+double PmuColumns::Value(const Row& row, const Column& column) const {
   if (!row.counters) return 0;
+  const auto counter = [&](size_t place) { return static_cast<double>((*row.counters)[place]); };
   double sum = 0;
-  for (const auto& term : metric.terms) sum += Counter(row, side, term.event) * term.factor;
+  for (const auto& [place, factor] : column.terms) sum += counter(place) * factor;
   double divisor = 1;
-  switch (metric.per) {
+  switch (column.metric->per) {
     case Per::kNone:
       return sum;
     case Per::kCycles:
       divisor = row.cycles;
       break;
     case Per::kSeconds: {
-      const double mhz = side == CoreSide::kCube ? device_.cube_mhz : device_.vector_mhz;
+      const double mhz = column.side == CoreSide::kCube ? device_.cube_mhz : device_.vector_mhz;
       divisor = mhz > 0 ? row.cycles / (mhz * 1e6) * std::exp2(33) : 0;
       break;
     }
     case Per::kEvent:
-      divisor = Counter(row, side, metric.per_event);
+      divisor = counter(column.counter);
       break;
   }
   return divisor > 0 ? sum / divisor : 0;
 }
 
-std::vector<std::string> PmuColumns::Cells(const TaskPmu* pmu, const SideSum& side, const Operator& op,
-                                           double core_mhz, int64_t duration_ns) const {
-  if (!pmu) return std::vector<std::string>(columns_.size(), "N/A");
-  const auto row = [&](CoreSide which) {
-    Row out;
-    uint32_t blocks = 0;
-    if (which == pmu->side) {
-      out.raw_cycles = pmu->cycles;
-      out.counters = &pmu->counters;
-      blocks = op.block_num;
-    } else if (pmu->mixed && side.blocks < op.mix_block_num) {
-      // What is there of the other kind is a part; a sum of it would pass for the whole.
-      out.unknown = true;
-      return out;
-    } else if (pmu->mixed && side.blocks > 0) {
-      out.raw_cycles = side.cycles;
-      out.counters = &side.counters;
-      blocks = op.mix_block_num;
-    } else {
-      return out;
-    }
-    out.cycles = static_cast<double>(out.raw_cycles);
-    const bool cube = which == CoreSide::kCube;
-    const unsigned cores = cube ? device_.cube_cores : device_.vector_cores;
-    const double mhz = core_mhz > 0 ? core_mhz : cube ? device_.cube_mhz : device_.vector_mhz;
-    if (blocks > 0 && cores > 0 && mhz > 0) {
-      const double rounds = (blocks + cores - 1) / cores;  // waves of blocks over the cores
-      out.microseconds = out.cycles / mhz / blocks * rounds;
-    }
+PmuColumns::Row PmuColumns::RowOf(CoreSide which, const TaskPmu& pmu, const SideSum& side, const Operator& op,
+                                  double core_mhz) const {
+  Row out;
+  uint32_t blocks = 0;
+  if (which == pmu.side) {
+    out.raw_cycles = pmu.cycles;
+    out.counters = &pmu.counters;
+    blocks = op.block_num;
+  } else if (pmu.mixed && side.blocks < op.mix_block_num) {
+    // What is there of the other kind is a part; a sum of it would pass for the whole.
+    out.unknown = true;
     return out;
-  };
-  const Row rows[2] = {row(CoreSide::kCube), row(CoreSide::kVector)};
-  std::vector<std::string> cells;
-  cells.reserve(columns_.size());
-  for (const auto& column : columns_) {
-    const Row& of = rows[column.side == CoreSide::kCube ? 0 : 1];
-    if (of.unknown) {
-      cells.emplace_back("N/A");
-      continue;
+  } else if (pmu.mixed && side.blocks > 0) {
+    out.raw_cycles = side.cycles;
+    out.counters = &side.counters;
+    blocks = op.mix_block_num;
+  } else {
+    return out;
+  }
+  out.cycles = static_cast<double>(out.raw_cycles);
+  const bool cube = which == CoreSide::kCube;
+  const unsigned cores = cube ? device_.cube_cores : device_.vector_cores;
+  const double mhz = core_mhz > 0 ? core_mhz : cube ? device_.cube_mhz : device_.vector_mhz;
+  if (blocks > 0 && cores > 0 && mhz > 0) {
+    const double rounds = (blocks + cores - 1) / cores;  // waves of blocks over the cores
+    out.microseconds = out.cycles / mhz / blocks * rounds;
+  }
+  return out;
+}
+
+PmuColumns::Task PmuColumns::Prepare(const TaskPmu* pmu, const SideSum& side, const Operator& op,
+                                     double core_mhz, int64_t duration_ns) const {
+  Task task;
+  if (!pmu) return task;
+  task.counted = true;
+  task.duration_ns = duration_ns;
+  for (const CoreSide which : {CoreSide::kCube, CoreSide::kVector})
+    task.rows[static_cast<size_t>(which)] = RowOf(which, *pmu, side, op, core_mhz);
+  return task;
+}
+
+void PmuColumns::Write(const Task& task, size_t index, CsvFile* file) const {
+  const Column& column = columns_[index];
+  const Row& row = task.rows[static_cast<size_t>(column.side)];
+  if (!task.counted || row.unknown) {
+    file->Cell("N/A");
+    return;
+  }
+  switch (column.kind) {
+    case Kind::kTime:
+      file->Decimal(row.microseconds);
+      break;
+    case Kind::kCycles:
+      file->Number(row.raw_cycles);
+      break;
+    case Kind::kMetric: {
+      const double value = Value(row, column);
+      if (column.metric->unit == "count" || column.metric->unit == "operations") {
+        file->Whole(value);
+      } else {
+        file->Decimal(value);
+      }
+      break;
     }
-    switch (column.kind) {
-      case Kind::kTime:
-        cells.push_back(Decimal(of.microseconds));
-        break;
-      case Kind::kCycles:
-        cells.push_back(std::to_string(of.raw_cycles));
-        break;
-      case Kind::kMetric: {
-        const double value = Value(of, column.side, *column.metric);
-        const bool whole = column.metric->unit == "count" || column.metric->unit == "operations";
-        cells.push_back(whole ? fmt::format("{:.0f}", value) : Decimal(value));
-        break;
-      }
-      case Kind::kMetricTime:
-        cells.push_back(Decimal(of.microseconds * Value(of, column.side, *column.metric)));
-        break;
-      case Kind::kCounter:
-        cells.push_back(std::to_string(of.counters ? (*of.counters)[column.counter] : 0));
-        break;
-      case Kind::kCubeUtilization: {
-        const double capacity =
-            device_.cube_mhz * device_.cube_cores * static_cast<double>(duration_ns) / 1000;
-        cells.push_back(fmt::format("{:.3f}", capacity > 0 ? of.cycles / capacity * 100 : 0.0));
-        break;
-      }
+    case Kind::kMetricTime:
+      file->Decimal(row.microseconds * Value(row, column));
+      break;
+    case Kind::kCounter:
+      file->Number(row.counters ? (*row.counters)[column.counter] : 0);
+      break;
+    case Kind::kCubeUtilization: {
+      const double capacity =
+          device_.cube_mhz * device_.cube_cores * static_cast<double>(task.duration_ns) / 1000;
+      file->Fixed(capacity > 0 ? row.cycles / capacity * 100 : 0.0);
+      break;
     }
   }
-  return cells;
 }
 
 }  // namespace npuprof::analysis

@@ -104,7 +104,7 @@ std::vector<Step> BuildSteps(const std::vector<StepMark>& marks, const DeviceClo
   return steps;
 }
 
-uint64_t WriteStepTrace(const std::filesystem::path& path, const std::map<int, std::vector<Step>>& steps) {
+uint64_t WriteStepTrace(const TablePlace& place, const std::map<int, std::vector<Step>>& steps) {
   uint64_t rows = 0;
   size_t reduces = 0;
   for (const auto& [device, list] : steps) {
@@ -112,7 +112,7 @@ uint64_t WriteStepTrace(const std::filesystem::path& path, const std::map<int, s
     for (const auto& step : list) reduces = std::max(reduces, step.reduces.size());
   }
   if (rows == 0) return 0;
-  CsvFile file(path);
+  CsvFile file(place);
   for (const char* name :
        {"Device_id", "Iteration ID", "FP Start(us)", "BP End(us)", "Iteration End(us)", "Iteration Time(us)",
         "FP to BP Time(us)", "Iteration Refresh(us)", "Data Aug Bound(us)", "Model ID"}) {
@@ -120,27 +120,27 @@ uint64_t WriteStepTrace(const std::filesystem::path& path, const std::map<int, s
   }
   for (size_t i = 0; i < reduces; ++i) file.Cell("Reduce Start(us)").Cell("Reduce Duration(us)");
   file.EndRow();
-  const std::string none = "N/A";
-  const auto moment = [&](const std::optional<int64_t>& ns) { return ns ? Micros(*ns) + '\t' : none; };
+  const auto moment = [&](const std::optional<int64_t>& ns) { ns ? file.Moment(*ns) : file.Cell("N/A"); };
   const auto length = [&](const std::optional<int64_t>& from, const std::optional<int64_t>& to) {
-    return from && to && *to >= *from ? Micros(*to - *from) : none;
+    from&& to&&* to >= *from ? file.Micros(*to - *from) : file.Cell("N/A");
   };
   for (const auto& [device, list] : steps) {
     for (const auto& step : list) {
-      file.Cell(std::to_string(device))
-          .Cell(std::to_string(step.index))
-          .Cell(moment(step.forward_begin))
-          .Cell(moment(step.backward_end))
-          .Cell(moment(step.end))
-          .Cell(length(step.begin, step.end))
-          .Cell(length(step.forward_begin, step.backward_end))
-          .Cell(length(step.backward_end, step.end))
-          .Cell(step.data_bound ? Micros(*step.data_bound) : none)
-          .Cell(std::to_string(step.model));
+      file.Number(static_cast<uint64_t>(device)).Number(step.index);
+      moment(step.forward_begin);
+      moment(step.backward_end);
+      moment(step.end);
+      length(step.begin, step.end);
+      length(step.forward_begin, step.backward_end);
+      length(step.backward_end, step.end);
+      step.data_bound ? file.Micros(*step.data_bound) : file.Cell("N/A");
+      file.Number(step.model);
       for (size_t i = 0; i < reduces; ++i) {
-        const bool have = i < step.reduces.size();
-        file.Cell(have ? Micros(step.reduces[i].begin) + '\t' : none)
-            .Cell(have ? Micros(step.reduces[i].end - step.reduces[i].begin) : none);
+        if (i < step.reduces.size()) {
+          file.Moment(step.reduces[i].begin).Micros(step.reduces[i].end - step.reduces[i].begin);
+        } else {
+          file.Cell("N/A").Cell("N/A");
+        }
       }
       file.EndRow();
     }

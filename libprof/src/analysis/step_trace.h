@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "analysis/clock.h"
 #include "analysis/device_trace.h"
+#include "analysis/text.h"
 
 namespace npuprof::analysis {
 
@@ -30,6 +30,6 @@ struct Step {
 std::vector<Step> BuildSteps(const std::vector<StepMark>& marks, const DeviceClock& clock);
 
 /// Writes step_trace of all devices. Returns the rows; without any, no file is written.
-uint64_t WriteStepTrace(const std::filesystem::path& path, const std::map<int, std::vector<Step>>& steps);
+uint64_t WriteStepTrace(const TablePlace& place, const std::map<int, std::vector<Step>>& steps);
 
 }  // namespace npuprof::analysis

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/task_tables.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <utility>
 
 #include "analysis/names.h"
 
 namespace npuprof::analysis {
 namespace {
 
-constexpr const char* kUnknown = "N/A";
+constexpr std::string_view kUnknown = "N/A";
 
 }  // namespace
 
-TaskTimeTable::TaskTimeTable(const std::filesystem::path& path) : file_(path) {
+TaskTimeTable::TaskTimeTable(TablePlace place) : file_(std::move(place)) {
   for (const char* name : {"Device_id", "kernel_name", "kernel_type", "stream_id", "task_id", "task_time(us)",
                            "task_start(us)", "task_stop(us)"}) {
     file_.Cell(name);
@@ -23,19 +22,19 @@ TaskTimeTable::TaskTimeTable(const std::filesystem::path& path) : file_(path) {
 }
 
 void TaskTimeTable::Add(const TaskView& view, const StringPool& pool) {
-  file_.Cell(std::to_string(view.device))
+  file_.Number(static_cast<uint64_t>(view.device))
       .Cell(view.track ? pool[view.track->kernel] : kUnknown)
       .Cell(view.kernel_type)
-      .Cell(std::to_string(view.task->stream))
-      .Cell(std::to_string(view.task->task))
-      .Cell(Micros(view.end_ns - view.start_ns))
-      .Cell(Micros(view.start_ns) + '\t')
-      .Cell(Micros(view.end_ns) + '\t');
+      .Number(view.task->stream)
+      .Number(view.task->task)
+      .Micros(view.end_ns - view.start_ns)
+      .Moment(view.start_ns)
+      .Moment(view.end_ns);
   file_.EndRow();
 }
 
-OpSummaryTable::OpSummaryTable(const std::filesystem::path& path, const std::map<int, PmuColumns>& columns)
-    : file_(path), columns_(columns) {
+OpSummaryTable::OpSummaryTable(TablePlace place, const std::map<int, PmuColumns>& columns)
+    : file_(std::move(place)), columns_(columns) {
   for (const char* name : {"Device_id",
                            "Model ID",
                            "Task ID",
@@ -60,11 +59,16 @@ OpSummaryTable::OpSummaryTable(const std::filesystem::path& path, const std::map
     file_.Cell(name);
   }
   for (const auto& [device, set] : columns_) {
-    auto& places = places_[device];
     for (const auto& name : set.names()) {
-      const auto it = std::find(pmu_names_.begin(), pmu_names_.end(), name);
-      places.push_back(static_cast<size_t>(it - pmu_names_.begin()));
-      if (it == pmu_names_.end()) pmu_names_.push_back(name);
+      if (std::find(pmu_names_.begin(), pmu_names_.end(), name) == pmu_names_.end())
+        pmu_names_.push_back(name);
+    }
+  }
+  for (const auto& [device, set] : columns_) {
+    for (const auto& name : pmu_names_) {
+      const auto it = std::find(set.names().begin(), set.names().end(), name);
+      places_[device].push_back(it == set.names().end() ? kAbsent
+                                                        : static_cast<size_t>(it - set.names().begin()));
     }
   }
   for (const auto& name : pmu_names_) file_.Cell(name);
@@ -74,42 +78,50 @@ OpSummaryTable::OpSummaryTable(const std::filesystem::path& path, const std::map
 void OpSummaryTable::Add(const TaskView& view, const TaskPmu* pmu, const SideSum& side, double core_mhz,
                          const StringPool& pool) {
   const Operator& op = *view.op;
-  const auto text = [&](uint32_t id) -> const std::string& { return pool[id]; };
-  std::string wait = "0";
-  if (view.device == device_) {
-    const int64_t gap = std::max<int64_t>(view.start_ns - previous_end_ns_, 0);
-    wait = Micros(gap) + "000";  // published with six decimals
-  }
-  device_ = view.device;
-  previous_end_ns_ = view.end_ns;
-  file_.Cell(std::to_string(view.device))
-      .Cell(std::to_string(view.model))
-      .Cell(std::to_string(view.task->task))
-      .Cell(std::to_string(view.task->stream))
-      .Cell(text(op.name))
-      .Cell(text(op.type))
+  file_.Number(static_cast<uint64_t>(view.device))
+      .Number(view.model)
+      .Number(view.task->task)
+      .Number(view.task->stream)
+      .Cell(pool[op.name])
+      .Cell(pool[op.type])
       .Cell(op.is_static ? "static" : "dynamic")
       .Cell(view.kernel_type)
-      .Cell(Micros(view.start_ns) + '\t')
-      .Cell(Micros(view.end_ns - view.start_ns))
-      .Cell(wait)
-      .Cell(std::to_string(op.block_num))
-      .Cell(std::to_string(op.mix_block_num))
-      .Cell(op.hf32 ? "YES" : "NO");
+      .Moment(view.start_ns)
+      .Micros(view.end_ns - view.start_ns);
+  const bool follows = view.device == device_;
+  file_.Wait(follows ? std::max<int64_t>(view.start_ns - previous_end_ns_, 0) : 0, follows);
+  device_ = view.device;
+  previous_end_ns_ = view.end_ns;
+  file_.Number(op.block_num).Number(op.mix_block_num).Cell(op.hf32 ? "YES" : "NO");
   for (const uint32_t id : {op.input_shapes, op.input_types, op.input_formats, op.output_shapes,
                             op.output_types, op.output_formats}) {
-    file_.Cell(op.has_tensors ? text(id) : kUnknown);
+    file_.Cell(op.has_tensors ? pool[id] : kUnknown);
   }
-  file_.Cell(view.task->is_subtask ? std::to_string(view.task->context) : kUnknown);
-  std::vector<std::string> cells(pmu_names_.size(), kUnknown);
-  const auto set = columns_.find(view.device);
-  if (set != columns_.end()) {
-    auto values = set->second.Cells(pmu, side, op, core_mhz, view.end_ns - view.start_ns);
-    const auto& places = places_[view.device];
-    for (size_t i = 0; i < values.size(); ++i) cells[places[i]] = std::move(values[i]);
+  if (view.task->is_subtask) {
+    file_.Number(view.task->context);
+  } else {
+    file_.Cell(kUnknown);
   }
-  for (const auto& cell : cells) file_.Cell(cell);
+  AddCounters(view, pmu, side, core_mhz);
   file_.EndRow();
+}
+
+void OpSummaryTable::AddCounters(const TaskView& view, const TaskPmu* pmu, const SideSum& side,
+                                 double core_mhz) {
+  const auto set = columns_.find(view.device);
+  if (set == columns_.end()) {
+    for (size_t i = 0; i < pmu_names_.size(); ++i) file_.Cell(kUnknown);
+    return;
+  }
+  const PmuColumns::Task task =
+      set->second.Prepare(pmu, side, *view.op, core_mhz, view.end_ns - view.start_ns);
+  for (const size_t place : places_[view.device]) {
+    if (place == kAbsent) {
+      file_.Cell(kUnknown);
+    } else {
+      set->second.Write(task, place, &file_);
+    }
+  }
 }
 
 void OpStatistic::Add(const TaskView& view) {
@@ -121,7 +133,7 @@ void OpStatistic::Add(const TaskView& view) {
   sum.max = std::max(sum.max, duration);
 }
 
-uint64_t OpStatistic::Write(const std::filesystem::path& path, const StringPool& pool) const {
+uint64_t OpStatistic::Write(const TablePlace& place, const StringPool& pool) const {
   std::map<int, int64_t> totals;
   std::vector<decltype(sums_)::const_iterator> order;
   for (auto it = sums_.begin(); it != sums_.end(); ++it) {
@@ -133,9 +145,9 @@ uint64_t OpStatistic::Write(const std::filesystem::path& path, const StringPool&
     const auto& [device_a, type_a, core_a] = a->first;
     const auto& [device_b, type_b, core_b] = b->first;
     if (device_a != device_b) return device_a < device_b;
-    return std::tie(pool[type_a], core_a) < std::tie(pool[type_b], core_b);
+    return std::pair(pool[type_a], core_a) < std::pair(pool[type_b], core_b);
   });
-  CsvFile file(path);
+  CsvFile file(place);
   for (const char* name : {"Device_id", "OP Type", "Core Type", "Count", "Total Time(us)", "Min Time(us)",
                            "Avg Time(us)", "Max Time(us)", "Ratio(%)"}) {
     file.Cell(name);
@@ -145,15 +157,15 @@ uint64_t OpStatistic::Write(const std::filesystem::path& path, const StringPool&
     const auto& [device, type, core] = it->first;
     const Sum& sum = it->second;
     const double total = static_cast<double>(sum.total), all = static_cast<double>(totals[device]);
-    file.Cell(std::to_string(device))
+    file.Number(static_cast<uint64_t>(device))
         .Cell(pool[type])
         .Cell(NodeTaskType(core))
-        .Cell(std::to_string(sum.count))
-        .Cell(ShortMicros(sum.total))
-        .Cell(ShortMicros(sum.min))
-        .Cell(ShortDecimal(total / static_cast<double>(sum.count) / 1000))
-        .Cell(ShortMicros(sum.max))
-        .Cell(ShortDecimal(all > 0 ? total / all * 100 : 0));
+        .Number(sum.count)
+        .ShortMicros(sum.total)
+        .ShortMicros(sum.min)
+        .ShortDecimal(total / static_cast<double>(sum.count) / 1000)
+        .ShortMicros(sum.max)
+        .ShortDecimal(all > 0 ? total / all * 100 : 0);
     file.EndRow();
   }
   file.Commit();

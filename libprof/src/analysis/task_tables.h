@@ -2,7 +2,6 @@
 // The tables that have a row per task or sum tasks up: task_time, op_summary, op_statistic.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,7 +18,7 @@ namespace npuprof::analysis {
 /// One row per task.
 class TaskTimeTable {
  public:
-  explicit TaskTimeTable(const std::filesystem::path& path);
+  explicit TaskTimeTable(TablePlace place);
   void Add(const TaskView& view, const StringPool& pool);
   CsvFile& file() { return file_; }
 
@@ -31,17 +30,21 @@ class TaskTimeTable {
 class OpSummaryTable {
  public:
   /// `columns` per device id; the header holds their union.
-  OpSummaryTable(const std::filesystem::path& path, const std::map<int, PmuColumns>& columns);
+  OpSummaryTable(TablePlace place, const std::map<int, PmuColumns>& columns);
   /// `pmu` is null if the task has no counters.
   void Add(const TaskView& view, const TaskPmu* pmu, const SideSum& side, double core_mhz,
            const StringPool& pool);
   CsvFile& file() { return file_; }
 
  private:
+  static constexpr size_t kAbsent = SIZE_MAX;
+  void AddCounters(const TaskView& view, const TaskPmu* pmu, const SideSum& side, double core_mhz);
+
   CsvFile file_;
   const std::map<int, PmuColumns>& columns_;
   std::vector<std::string> pmu_names_;
-  std::map<int, std::vector<size_t>> places_;  // column of a device -> column of the table
+  std::map<int, std::vector<size_t>>
+      places_;  // of each column of the table among those of a device, or kAbsent
   int device_ = -1;
   int64_t previous_end_ns_ = 0;
 };
@@ -51,7 +54,7 @@ class OpStatistic {
  public:
   void Add(const TaskView& view);
   /// Writes the table, largest total first. Returns the rows.
-  uint64_t Write(const std::filesystem::path& path, const StringPool& pool) const;
+  uint64_t Write(const TablePlace& place, const StringPool& pool) const;
   bool empty() const { return sums_.empty(); }
 
  private:

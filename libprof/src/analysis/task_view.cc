@@ -10,7 +10,7 @@ namespace {
 
 const Operator* ChooseOperator(const HostTrace& host, const Track& track, const DeviceTask& task) {
   if (!(track.flags & Track::kRunsOperator)) return nullptr;
-  const auto& set = host.operator_set(track.operators);
+  const auto set = host.Operators(track);
   const Operator* found = nullptr;
   for (const auto& op : set) {
     if (op.task_type == kNodeCommunication) continue;  // collectives are no single task

@@ -7,10 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "analysis/error.h"
 #include "base/quiet_write.h"
@@ -18,51 +15,43 @@
 namespace npuprof::analysis {
 namespace {
 
-std::string StripZeros(std::string text) {
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text;
+template <typename Append>
+std::string Made(Append append) {
+  TextBuffer text;
+  append(text);
+  return std::string(text.view());
 }
 
 }  // namespace
 
 std::string Micros(int64_t ns) {
-  const uint64_t size = ns < 0 ? -static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
-  return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", size / 1000, size % 1000);
+  return Made([&](TextBuffer& text) { text.Micros(ns); });
 }
 
 std::string ShortMicros(int64_t ns) {
-  return StripZeros(Micros(ns));
+  return Made([&](TextBuffer& text) { text.ShortMicros(ns); });
 }
 
 std::string ShortDecimal(double value) {
-  return StripZeros(fmt::format("{:.3f}", value));
+  return Made([&](TextBuffer& text) { text.ShortDecimal(value); });
 }
 
 std::string Decimal(double value) {
-  if (!std::isfinite(value)) return "N/A";
-  // Beyond 2^53 there are no decimals left to round, and scaling would only do harm.
-  const double rounded = std::fabs(value) < 9e12 ? std::round(value * 1000) / 1000 : value;
-  std::string text = fmt::format("{}", rounded);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
+  return Made([&](TextBuffer& text) { text.Decimal(value); });
 }
 
 std::string JsonMicros(int64_t ns) {
-  std::string text = ShortMicros(ns);
-  if (text.find('.') == std::string::npos) text += ".0";
-  return text;
+  return Made([&](TextBuffer& text) { text.JsonMicros(ns); });
 }
 
 std::string JsonString(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Made([&](TextBuffer& buffer) { buffer.JsonString(text); });
 }
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), temporary_(path_) {
   temporary_ += ".part";
   fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
   if (fd_ < 0) Fail("cannot be created", errno);
-  buffer_.reserve(kFlushBytes + 4096);
 }
 
 OutputFile::~OutputFile() {
@@ -73,7 +62,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::Flush() {
   const QuietWrite quiet;
-  const char* data = buffer_.data();
+  const char* data = buffer_.view().data();
   size_t left = buffer_.size();
   while (left > 0) {
     const ssize_t written = ::write(fd_, data, left);
@@ -84,7 +73,7 @@ void OutputFile::Flush() {
     data += written;
     left -= static_cast<size_t>(written);
   }
-  buffer_.clear();
+  buffer_.Clear();
 }
 
 void OutputFile::CommitAs(const std::filesystem::path& path) {
@@ -105,8 +94,11 @@ void OutputFile::Fail(const char* what, int error) {
   throw Error(failure_);
 }
 
-CsvFile::CsvFile(std::filesystem::path path, uint64_t rows_per_file)
-    : path_(std::move(path)), rows_per_file_(rows_per_file), file_(std::make_unique<OutputFile>(path_)) {}
+CsvFile::CsvFile(TablePlace place, uint64_t rows_per_file)
+    : path_(std::move(place.path)),
+      sink_(place.sink),
+      rows_per_file_(rows_per_file),
+      file_(sink_ ? nullptr : std::make_unique<OutputFile>(path_)) {}
 
 CsvFile::~CsvFile() {
   if (committed_) return;
@@ -138,42 +130,31 @@ void CsvFile::NextFile() {
 }
 
 void CsvFile::EndRow() {
-  row_ += '\n';
-  if (rows_ == 0) {
-    header_ = row_;
-  } else if (rows_in_file_++ == rows_per_file_) {
-    NextFile();
-    rows_in_file_ = 1;
+  if (sink_) {
+    sink_->EndRow();
+    ++rows_;
+    return;
   }
-  file_->Write(row_);
-  row_.clear();
+  TextBuffer& text = file_->text();
+  text.Add('\n');
+  if (rows_++ == 0) {
+    header_ = text.view();
+  } else {
+    ++rows_in_file_;
+  }
+  file_->WriteSome();
   first_ = true;
-  ++rows_;
 }
 
 void CsvFile::Commit() {
-  if (slices_ == 0) {
+  if (sink_) {
+    committed_ = true;
+  } else if (slices_ == 0) {
     file_->Commit();
   } else {
     file_->CommitAs(SlicePath(path_, slices_++));
   }
   committed_ = true;
-}
-
-CsvFile& CsvFile::Cell(std::string_view text) {
-  if (!first_) row_ += ',';
-  first_ = false;
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    row_ += text;
-    return *this;
-  }
-  row_ += '"';
-  for (const char c : text) {
-    if (c == '"') row_ += '"';
-    row_ += c;
-  }
-  row_ += '"';
-  return *this;
 }
 
 }  // namespace npuprof::analysis

@@ -7,7 +7,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "analysis/columns.h"
+#include "analysis/text_buffer.h"
 
 namespace npuprof::analysis {
 
@@ -33,7 +37,12 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void Write(std::string_view text) {
-    buffer_.append(text);
+    buffer_.Add(text);
+    WriteSome();
+  }
+  /// What is appended here is written once there is enough of it and WriteSome() is called, at the latest by Commit().
+  TextBuffer& text() { return buffer_; }
+  void WriteSome() {
     if (buffer_.size() >= kFlushBytes) Flush();
   }
   void Commit() { CommitAs(path_); }                 ///< flushes and gives the file its final name
@@ -41,14 +50,22 @@ class OutputFile {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  static constexpr size_t kFlushBytes = 1 << 20;
+  static constexpr size_t kFlushBytes = 256 << 10;  // enough per call, and stays in the cache
   void Flush();
   [[noreturn]] void Fail(const char* what, int error);
 
   std::filesystem::path path_, temporary_;
-  std::string buffer_;
+  TextBuffer buffer_;
   std::string failure_;  ///< why the file can no longer become whole
   int fd_ = -1;
+};
+
+/// Where a table goes: to a file, or to something in memory.
+struct TablePlace {
+  std::filesystem::path path;
+  CellSink* sink = nullptr;
+  TablePlace(std::filesystem::path file) : path(std::move(file)) {}
+  TablePlace(CellSink* cells) : sink(cells) {}
 };
 
 /// Rows of a table, the first of which is the header. Cells with commas, quotes or line breaks are quoted. A table of
@@ -57,13 +74,57 @@ class CsvFile {
  public:
   static constexpr uint64_t kRowsPerFile = 1'000'000;  ///< without the header
 
-  /// @param path  "<table>_<timestamp>.csv"
-  explicit CsvFile(std::filesystem::path path, uint64_t rows_per_file = kRowsPerFile);
+  /// @param place  "<table>_<timestamp>.csv", or what takes the cells instead
+  explicit CsvFile(TablePlace place, uint64_t rows_per_file = kRowsPerFile);
   ~CsvFile();  ///< removes what was not committed
   CsvFile(const CsvFile&) = delete;
   CsvFile& operator=(const CsvFile&) = delete;
 
-  CsvFile& Cell(std::string_view text);
+  CsvFile& Cell(std::string_view text) {
+    if (sink_) {
+      sink_->Text(text);
+    } else {
+      Next().CsvCell(text);
+    }
+    return *this;
+  }
+  CsvFile& Number(uint64_t value) {
+    if (sink_) {
+      sink_->Number(value);
+    } else {
+      Next().Number(value);
+    }
+    return *this;
+  }
+  CsvFile& Micros(int64_t ns) {
+    return Time(ns, [&](TextBuffer& text) { text.Micros(ns); });
+  }
+  CsvFile& ShortMicros(int64_t ns) {
+    return Time(ns, [&](TextBuffer& text) { text.ShortMicros(ns); });
+  }
+  CsvFile& JsonMicros(int64_t ns) {
+    return Time(ns, [&](TextBuffer& text) { text.JsonMicros(ns); });
+  }
+  /// A moment; the tabulator keeps spreadsheets from rounding it.
+  CsvFile& Moment(int64_t ns) {
+    return Time(ns, [&](TextBuffer& text) { text.Micros(ns).Add('\t'); });
+  }
+  /// With six decimals, and 0 without any.
+  CsvFile& Wait(int64_t ns, bool known) {
+    return Time(ns, [&](TextBuffer& text) { known ? text.Micros(ns).Add("000") : text.Number(0); });
+  }
+  CsvFile& Fixed(double value) {
+    return Real(value, [&](TextBuffer& text) { text.Fixed(value); });
+  }
+  CsvFile& Decimal(double value) {
+    return Real(value, [&](TextBuffer& text) { text.Decimal(value); });
+  }
+  CsvFile& ShortDecimal(double value) {
+    return Real(value, [&](TextBuffer& text) { text.ShortDecimal(value); });
+  }
+  CsvFile& Whole(double value) {
+    return Real(value, [&](TextBuffer& text) { text.Whole(value); });
+  }
   void EndRow();
   /// Rows so far, the header included.
   uint64_t rows() const { return rows_; }
@@ -76,11 +137,39 @@ class CsvFile {
  private:
   static std::filesystem::path SlicePath(const std::filesystem::path& path, uint64_t slice);
   void NextFile();
+  TextBuffer& Next() {
+    if (first_) {
+      if (rows_ > 0 && rows_in_file_ == rows_per_file_) NextFile();
+      first_ = false;
+    } else {
+      file_->text().Add(',');
+    }
+    return file_->text();
+  }
+  template <typename Append>
+  CsvFile& Time(int64_t ns, Append append) {
+    if (sink_) {
+      sink_->Nanoseconds(ns);
+    } else {
+      append(Next());
+    }
+    return *this;
+  }
+  template <typename Append>
+  CsvFile& Real(double value, Append append) {
+    if (sink_) {
+      sink_->Real(value);
+    } else {
+      append(Next());
+    }
+    return *this;
+  }
 
   std::filesystem::path path_;
+  CellSink* sink_;
   uint64_t rows_per_file_;
   std::unique_ptr<OutputFile> file_;
-  std::string header_, row_;
+  std::string header_;
   bool first_ = true, committed_ = false;
   uint64_t rows_ = 0, rows_in_file_ = 0, slices_ = 0;
 };

@@ -3,7 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <tuple>
+
 #include "analysis/names.h"
+#include "analysis/text.h"
 
 namespace npuprof::analysis {
 namespace {
@@ -59,46 +65,41 @@ std::string DeviceLabel(int device, bool simulated) {
   return fmt::format("NPU {}{}", simulated ? "(simulated) " : "", device);
 }
 
-std::string FlowId(uint32_t connection) {
-  return std::to_string(static_cast<uint64_t>(connection) << 32);
+uint64_t FlowId(uint32_t connection) {
+  return static_cast<uint64_t>(connection) << 32;
+}
+
+TimelineFlow HostToDevice(uint32_t connection, TimelineFlow::End end) {
+  return {"HostToDevice", "HostToDevice", FlowId(connection), end};
+}
+
+TimelineFlow MarkFlow(uint64_t number, TimelineFlow::End end) {
+  return {"MsTx_", "MsTx", kFirstMarkFlow + number, end};
 }
 
 }  // namespace
 
-Timeline::Timeline(const std::filesystem::path& path, uint64_t pid, uint32_t apis, StringPool* pool)
-    : file_(path), pid_(pid), pool_(pool), linked_(apis + 1ull) {
-  file_.Write("[");
-}
+Timeline::Timeline(uint64_t pid, uint32_t apis, const StringPool* pool)
+    : pid_(pid), pool_(pool), linked_(apis + 1ull) {}
 
-void Timeline::Event(const std::string& body) {
-  if (events_++ > 0) file_.Write(",\n");
-  file_.Write(body);
-}
-
-const std::string& Timeline::Quoted(uint32_t text) {
-  if (quoted_.size() <= text) quoted_.resize(pool_->size());
-  std::string& out = quoted_[text];
-  if (out.empty()) out = JsonString((*pool_)[text]);
-  return out;
-}
-
-void Timeline::Process(uint64_t pid, const std::string& name, const std::string& label, Layer layer) {
-  const auto metadata = [&](const char* kind, const std::string& args) {
-    Event(fmt::format(R"({{"name":"{}","pid":{},"tid":0,"ph":"M","args":{{{}}}}})", kind, pid, args));
-  };
-  metadata("process_name", fmt::format(R"("name":{})", JsonString(name)));
-  metadata("process_labels", fmt::format(R"("labels":"{}")", label));
-  metadata("process_sort_index", fmt::format(R"("sort_index":{})", static_cast<int>(layer)));
+void Timeline::Process(uint64_t pid, std::string_view name, std::string_view label, Layer layer) {
+  for (auto& writer : writers_) writer->Process(pid, name, label, layer);
   process_ = pid;
   threads_.clear();
+  last_thread_.reset();
 }
 
-void Timeline::Thread(uint64_t pid, uint64_t tid, const std::string& name) {
+void Timeline::Thread(uint64_t pid, uint64_t tid, std::string_view prefix, int64_t number,
+                      std::string_view suffix) {
+  if (last_thread_ == tid) return;
+  last_thread_ = tid;
   if (!threads_.insert(tid).second) return;
-  Event(fmt::format(R"({{"name":"thread_name","pid":{},"tid":{},"ph":"M","args":{{"name":{}}}}})", pid, tid,
-                    JsonString(name)));
-  Event(fmt::format(R"({{"name":"thread_sort_index","pid":{},"tid":{},"ph":"M","args":{{"sort_index":{}}}}})",
-                    pid, tid, tid));
+  const std::string name = fmt::format("{}{}{}", prefix, number, suffix);
+  for (auto& writer : writers_) writer->Thread(pid, tid, name);
+}
+
+void Timeline::Slice(const TimelineSlice& slice) {
+  for (auto& writer : writers_) writer->Slice(slice);
 }
 
 void Timeline::BeginDevice(int device, bool simulated) {
@@ -106,74 +107,77 @@ void Timeline::BeginDevice(int device, bool simulated) {
           DeviceLabel(device, simulated), kHardware);
 }
 
-void Timeline::AddTask(const TaskView& view, HostTrace* host) {
+void Timeline::AddTask(const TaskView& view, const HostTrace& host) {
+  using Arg = TimelineArg;
   const DeviceTask& task = *view.task;
-  Thread(process_, task.stream, fmt::format("Stream {}", task.stream));
-  const std::string type = view.is_copy ? SqeName(task.sqe) : view.kernel_type;
-  const std::string name = view.op ? Quoted(view.op->name) : JsonString(view.kernel_type);
+  Thread(process_, task.stream, "Stream ", task.stream);
   const uint32_t connection = view.track ? view.track->connection : 0;
-  std::string args = fmt::format(
-      R"("Model Id":{},"Task Type":{},"Physic Stream Id":{},"Task Id":{},"Batch Id":{},"Subtask Id":{},"connection_id":{})",
-      view.model, JsonString(type), task.stream, task.task, task.batch,
-      task.is_subtask ? task.context : kNoContext, connection != 0 ? connection : kUnconnected);
   const int64_t duration = view.end_ns - view.start_ns;
+  std::array<Arg, 10> args{
+      Arg::Number("Model Id", view.model),
+      Arg::Text("Task Type", view.is_copy ? std::string_view(SqeName(task.sqe)) : view.kernel_type),
+      Arg::Number("Physic Stream Id", task.stream),
+      Arg::Number("Task Id", task.task),
+      Arg::Number("Batch Id", task.batch),
+      Arg::Number("Subtask Id", task.is_subtask ? task.context : kNoContext),
+      Arg::Number("connection_id", connection != 0 ? connection : kUnconnected)};
+  size_t count = 7;
   if (view.is_copy && view.track->copy != 0) {
-    const Copy& copy = host->copy(view.track->copy);
+    const Copy& copy = host.copy(view.track->copy);
     // Bytes per nanosecond are gigabytes per second.
     const double rate = duration > 0 ? static_cast<double>(copy.bytes) / static_cast<double>(duration) : 0.0;
-    args += fmt::format(R"x(,"size(B)":{},"bandwidth(GB/s)":{},"operation":"{}")x", copy.bytes, rate,
-                        CopyDirection(copy.direction));
+    args[count++] = Arg::Number("size(B)", copy.bytes);
+    args[count++] = Arg::Real("bandwidth(GB/s)", rate);
+    args[count++] = Arg::Text("operation", CopyDirection(copy.direction));
   }
-  const std::string start = Micros(view.start_ns);
-  Event(fmt::format(R"({{"name":{},"pid":{},"tid":{},"ts":"{}","dur":{},"ph":"X","args":{{{}}}}})", name,
-                    process_, task.stream, start, JsonMicros(duration), args));
+  TimelineSlice slice{process_,      task.stream, {}, view.op ? (*pool_)[view.op->name] : view.kernel_type,
+                      view.start_ns, view.end_ns, {}, {args.data(), count}};
   // Tasks inside a collective hang on the collective; operators, copies and what ACL calls start have a flow.
-  const bool flow = connection != 0 && (view.op || view.is_copy || (view.track->flags & Track::kFromAcl));
-  if (!flow || connection >= linked_.size()) return;
-  linked_[connection] = true;
-  const std::string id = FlowId(connection);
-  Event(fmt::format(
-      R"({{"name":"HostToDevice{}","pid":{},"tid":{},"ph":"f","cat":"HostToDevice","id":"{}","ts":"{}","bp":"e"}})",
-      id, process_, task.stream, id, start));
+  const bool linked = connection != 0 && connection < linked_.size() &&
+                      (view.op || view.is_copy || (view.track->flags & Track::kFromAcl));
+  const TimelineFlow flow = HostToDevice(connection, TimelineFlow::End::kFinish);
+  if (linked) {
+    linked_[connection] = true;
+    slice.flow = &flow;
+  }
+  Slice(slice);
 }
 
 void Timeline::AddSteps(const std::vector<Step>& steps) {
-  const auto slice = [&](uint64_t tid, const std::string& name, const char* category, int64_t begin,
-                         int64_t end, const std::string& args) {
-    Event(fmt::format(
-        R"({{"name":"{}","pid":{},"tid":{},"ts":"{}","dur":{},"ph":"X","cat":"{}","args":{{{}}}}})", name,
-        process_, tid, Micros(begin), JsonMicros(end - begin), category, args));
-  };
+  using Arg = TimelineArg;
   const auto moment = [](const std::optional<int64_t>& ns) { return ns ? Micros(*ns) : std::string("N/A"); };
   for (const auto& step : steps) {
     const uint64_t tid = static_cast<uint32_t>(step.model + kStepThreadBase);
-    Thread(process_, tid, fmt::format("Step Trace(Model ID:{})", step.model));
-    const std::string id = fmt::format(R"("Iteration ID":{})", step.index);
+    Thread(process_, tid, "Step Trace(Model ID:", static_cast<int64_t>(step.model), ")");
+    const Arg id = Arg::Number("Iteration ID", step.index);
+    const auto slice = [&](const std::string& name, const char* category, int64_t begin, int64_t end,
+                           std::span<const Arg> args) {
+      Slice({process_, tid, {}, name, begin, end, category, args});
+    };
+    const auto part = [&](const std::string& name, const char* category, int64_t begin, int64_t end) {
+      slice(name, category, begin, end, {&id, 1});
+    };
+    const std::string index = std::to_string(step.index);
     if (step.begin) {
-      slice(tid, fmt::format("Iteration {}", step.index), "Iteration Time", *step.begin, step.end,
-            fmt::format(R"x({},"FP Start":"{}","BP End":"{}","Iteration End":"{}","Iteration Time(us)":{})x",
-                        id, moment(step.forward_begin), moment(step.backward_end), Micros(step.end),
-                        JsonMicros(step.end - *step.begin)));
+      const std::string forward = moment(step.forward_begin), backward = moment(step.backward_end);
+      const std::string end = Micros(step.end);
+      const std::array args{id, Arg::Text("FP Start", forward), Arg::Text("BP End", backward),
+                            Arg::Text("Iteration End", end),
+                            Arg::Micros("Iteration Time(us)", step.end - *step.begin)};
+      slice("Iteration " + index, "Iteration Time", *step.begin, step.end, args);
     }
-    if (step.forward_begin && step.backward_end && *step.backward_end >= *step.forward_begin) {
-      slice(tid, fmt::format("FP_BP Time {}", step.index), "FP_BP Time", *step.forward_begin,
-            *step.backward_end, id);
-    }
-    if (step.backward_end && step.end >= *step.backward_end) {
-      slice(tid, fmt::format("Iteration Refresh {}", step.index), "Iteration Refresh", *step.backward_end,
-            step.end, id);
-    }
+    if (step.forward_begin && step.backward_end && *step.backward_end >= *step.forward_begin)
+      part("FP_BP Time " + index, "FP_BP Time", *step.forward_begin, *step.backward_end);
+    if (step.backward_end && step.end >= *step.backward_end)
+      part("Iteration Refresh " + index, "Iteration Refresh", *step.backward_end, step.end);
     if (step.data_bound) {
-      slice(tid, fmt::format("Data_aug Bound {}", step.index), "Data_aug Bound",
-            *step.forward_begin - *step.data_bound, *step.forward_begin, id);
+      part("Data_aug Bound " + index, "Data_aug Bound", *step.forward_begin - *step.data_bound,
+           *step.forward_begin);
     }
     for (size_t i = 0; i < step.reduces.size(); ++i) {
-      slice(tid, fmt::format("Reduce_{}_{}", step.index, i), "Reduce", step.reduces[i].begin,
-            step.reduces[i].end, id);
+      part(fmt::format("Reduce_{}_{}", step.index, i), "Reduce", step.reduces[i].begin, step.reduces[i].end);
     }
-    for (const auto& span : step.next_batches) {
-      slice(tid, fmt::format("GetNext {}", step.index), "GetNext Time", span.begin, span.end, id);
-    }
+    for (const auto& span : step.next_batches) part("GetNext " + index, "GetNext Time", span.begin, span.end);
   }
 }
 
@@ -183,28 +187,21 @@ uint64_t Timeline::BeginCounters(Layer layer, std::optional<int> device, bool si
   return pid;
 }
 
-void Timeline::Counter(uint64_t process, const std::string& name, int64_t wall_ns, const std::string& args) {
-  Event(fmt::format(R"({{"name":{},"pid":{},"tid":0,"ts":"{}","ph":"C","args":{{{}}}}})", name, process,
-                    Micros(wall_ns), args));
+void Timeline::Counter(uint64_t process, std::string_view name, int64_t wall_ns,
+                       std::span<const TimelineArg> values) {
+  for (auto& writer : writers_) writer->Counter(process, name, wall_ns, values);
 }
 
 void Timeline::BeginMarks(const std::string& process) {
   Process(Pid(kFramework, kHostSlot), process, "CPU", kFramework);
 }
 
-void Timeline::Flow(uint64_t pid, uint64_t thread, const char* phase, uint64_t number, int64_t wall_ns) {
-  const uint64_t id = kFirstMarkFlow + number;
-  Event(fmt::format(R"({{"name":"MsTx_{}","pid":{},"tid":{},"ph":"{}","cat":"MsTx","id":"{}","ts":"{}"{}}})",
-                    id, pid, thread, phase, id, Micros(wall_ns), *phase == 'f' ? R"(,"bp":"e")" : ""));
-}
-
 void Timeline::AddMark(uint32_t thread, std::string_view name, int64_t begin_ns, int64_t end_ns,
-                       const std::string& args, std::optional<uint64_t> number) {
+                       std::span<const TimelineArg> args, std::optional<uint64_t> number) {
   const uint64_t pid = Pid(kFramework, kHostSlot);
-  Thread(pid, thread, fmt::format("Thread {}", thread));
-  Event(fmt::format(R"({{"name":{},"pid":{},"tid":{},"ts":"{}","dur":{},"ph":"X","args":{{{}}}}})",
-                    JsonString(name), pid, thread, Micros(begin_ns), JsonMicros(end_ns - begin_ns), args));
-  if (number) Flow(pid, thread, "s", *number, begin_ns);
+  Thread(pid, thread, "Thread ", thread);
+  const TimelineFlow flow = MarkFlow(number.value_or(0), TimelineFlow::End::kStart);
+  Slice({pid, thread, {}, name, begin_ns, end_ns, {}, args, number ? &flow : nullptr});
 }
 
 void Timeline::AddDeviceMark(int device, bool simulated, uint16_t stream, uint16_t task,
@@ -213,15 +210,17 @@ void Timeline::AddDeviceMark(int device, bool simulated, uint16_t stream, uint16
   // Marks come when the device's own events are written already, so their process and streams may be told twice.
   const auto [threads, first] = mark_threads_.try_emplace(device);
   std::swap(threads_, threads->second);
+  last_thread_.reset();
   if (first) {
     Process(pid, "Ascend Hardware", DeviceLabel(device, simulated), kHardware);
   }
-  Thread(pid, stream, fmt::format("Stream {}", stream));
+  Thread(pid, stream, "Stream ", stream);
   std::swap(threads_, threads->second);
-  Event(fmt::format(
-      R"({{"name":{},"pid":{},"tid":{},"ts":"{}","dur":{},"ph":"X","args":{{"Physic Stream Id":{},"Task Id":{}}}}})",
-      JsonString(name), pid, stream, Micros(begin_ns), JsonMicros(end_ns - begin_ns), stream, task));
-  Flow(pid, stream, "f", number, begin_ns);
+  last_thread_.reset();
+  const std::array args{TimelineArg::Number("Physic Stream Id", stream),
+                        TimelineArg::Number("Task Id", task)};
+  const TimelineFlow flow = MarkFlow(number, TimelineFlow::End::kFinish);
+  Slice({pid, stream, {}, name, begin_ns, end_ns, {}, args, &flow});
 }
 
 void Timeline::BeginHost() {
@@ -229,36 +228,61 @@ void Timeline::BeginHost() {
 }
 
 void Timeline::AddApi(const Api& api, HostTrace* host) {
-  const char* level = LevelName(api.level);
-  if (*level == '\0') return;
-  Thread(process_, api.thread, fmt::format("Thread {}", api.thread));
+  if (*LevelName(api.level) == '\0') return;
+  ShowApi(api, host, false);
+  const auto wants = [](const auto& writer) { return writer->wants_nesting(); };
+  if (std::any_of(writers_.begin(), writers_.end(), wants)) held_back_.push_back(api);
+}
+
+void Timeline::EndHost(HostTrace* host) {
+  std::sort(held_back_.begin(), held_back_.end(), [](const Api& a, const Api& b) {
+    return std::tie(a.thread, a.begin, b.end, a.number) < std::tie(b.thread, b.begin, a.end, b.number);
+  });
+  for (const Api& api : held_back_) ShowApi(api, host, true);
+  held_back_ = {};
+}
+
+void Timeline::ShowApi(const Api& api, HostTrace* host, bool nested) {
+  using Arg = TimelineArg;
+  Thread(process_, api.thread, "Thread ", api.thread);
   const uint32_t shown = host->ApiName(api.level, api.type, api.item);
-  const int64_t begin = host->clock().Wall(api.begin), end = host->clock().Wall(api.end);
-  const std::string start = Micros(begin);
-  std::string mode, id = "\"0\"", item;
-  if (api.level == kLevelAcl) {
-    mode = JsonString(AclMode(api.type));
-    id = Quoted(shown);
-  } else {
-    mode = Quoted(host->TypeName(api.level, api.type));
+  const bool acl = api.level == kLevelAcl;
+  char number[24];
+  const auto end = std::to_chars(number, number + sizeof(number), api.item).ptr;
+  const std::string_view mode = acl ? AclMode(api.type) : (*pool_)[host->TypeName(api.level, api.type)];
+  const std::string_view item = api.level == kLevelModel || api.item == 0
+                                    ? std::string_view(number, static_cast<size_t>(end - number))
+                                    : (*pool_)[host->names().Name(api.item)];
+  const std::array args{Arg::Number("Thread Id", api.thread),
+                        Arg::Text("Mode", mode),
+                        Arg::Text("level", LevelName(api.level)),
+                        Arg::Text("id", acl ? (*pool_)[shown] : "0"),
+                        Arg::Text("item_id", item),
+                        Arg::Number("connection_id", api.number)};
+  const TimelineFlow flow = HostToDevice(api.number, TimelineFlow::End::kStart);
+  const bool linked = api.number < linked_.size() && linked_[api.number];
+  const TimelineSlice slice{process_,
+                            api.thread,
+                            LevelPrefix(api.level),
+                            (*pool_)[shown],
+                            host->clock().Wall(api.begin),
+                            host->clock().Wall(api.end),
+                            {},
+                            args,
+                            linked ? &flow : nullptr};
+  for (auto& writer : writers_) {
+    if (writer->wants_nesting() == nested) writer->Slice(slice);
   }
-  item = api.level == kLevelModel || api.item == 0 ? fmt::format("\"{}\"", api.item)
-                                                   : Quoted(host->names().Name(api.item));
-  const std::string name = JsonString(fmt::format("{}@{}", LevelPrefix(api.level), (*pool_)[shown]));
-  Event(fmt::format(
-      R"({{"name":{},"pid":{},"tid":{},"ts":"{}","dur":{},"ph":"X","args":{{"Thread Id":{},"Mode":{},"level":"{}","id":{},"item_id":{},"connection_id":{}}}}})",
-      name, process_, api.thread, start, JsonMicros(end - begin), api.thread, mode, level, id, item,
-      api.number));
-  if (api.number >= linked_.size() || !linked_[api.number]) return;
-  const std::string flow = FlowId(api.number);
-  Event(fmt::format(
-      R"({{"name":"HostToDevice{}","pid":{},"tid":{},"ph":"s","cat":"HostToDevice","id":"{}","ts":"{}"}})",
-      flow, process_, api.thread, flow, start));
+}
+
+uint64_t Timeline::events() const {
+  uint64_t most = 0;
+  for (const auto& writer : writers_) most = std::max(most, writer->events());
+  return most;
 }
 
 void Timeline::Commit() {
-  file_.Write("]\n");
-  file_.Commit();
+  for (auto& writer : writers_) writer->Commit();
 }
 
 }  // namespace npuprof::analysis

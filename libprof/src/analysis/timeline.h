@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// msprof_<ts>.json: tasks of devices, calls and marks of the host, and counters as an array of trace events.
+// The timeline: tasks of devices, calls and marks of the host, and counters, for the files of every format.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 #include "analysis/api_reader.h"
@@ -16,7 +17,7 @@
 #include "analysis/host_trace.h"
 #include "analysis/step_trace.h"
 #include "analysis/task_view.h"
-#include "analysis/text.h"
+#include "analysis/timeline_writer.h"
 
 namespace npuprof::analysis {
 
@@ -47,53 +48,57 @@ class Timeline {
     kQos = 29,
   };
 
-  Timeline(const std::filesystem::path& path, uint64_t pid, uint32_t apis, StringPool* pool);
+  Timeline(uint64_t pid, uint32_t apis, const StringPool* pool);
+  /// Before the first event.
+  void Add(std::unique_ptr<TimelineWriter> writer) { writers_.push_back(std::move(writer)); }
 
   void BeginDevice(int device, bool simulated);
-  void AddTask(const TaskView& view, HostTrace* host);
+  void AddTask(const TaskView& view, const HostTrace& host);
   void AddSteps(const std::vector<Step>& steps);
 
   /// Introduces a layer of counters, of the host without a device. Returns its process.
   uint64_t BeginCounters(Layer layer, std::optional<int> device, bool simulated);
-  /// `name` and `args` are JSON, `args` without braces.
-  void Counter(uint64_t process, const std::string& name, int64_t wall_ns, const std::string& args);
+  void Counter(uint64_t process, std::string_view name, int64_t wall_ns, std::span<const TimelineArg> values);
 
   /// Marks and ranges of the program; `process` is its name.
   void BeginMarks(const std::string& process);
-  /// `args` is JSON without braces. With a number the mark has a part on a device, and a flow leads there.
+  /// With a number the mark has a part on a device, and a flow leads there.
   void AddMark(uint32_t thread, std::string_view name, int64_t begin_ns, int64_t end_ns,
-               const std::string& args, std::optional<uint64_t> number);
+               std::span<const TimelineArg> args, std::optional<uint64_t> number);
   void AddDeviceMark(int device, bool simulated, uint16_t stream, uint16_t task, std::string_view name,
                      int64_t begin_ns, int64_t end_ns, uint64_t number);
 
   void BeginHost();
+  /// In the order of the records, which are written when a call ends.
   void AddApi(const Api& api, HostTrace* host);
+  void EndHost(HostTrace* host);
 
   /// Events so far, metadata included.
-  uint64_t events() const { return events_; }
+  uint64_t events() const;
   void Commit();
 
  private:
   static constexpr unsigned kHostSlot = 31;
+  using Writers = std::vector<std::unique_ptr<TimelineWriter>>;
 
   uint64_t Pid(Layer layer, unsigned slot) const {
     return pid_ << 10 | static_cast<uint64_t>(layer) << 5 | slot;
   }
-  void Event(const std::string& body);
-  void Process(uint64_t pid, const std::string& name, const std::string& label, Layer layer);
-  void Flow(uint64_t pid, uint64_t thread, const char* phase, uint64_t number, int64_t wall_ns);
-  void Thread(uint64_t pid, uint64_t tid, const std::string& name);
-  const std::string& Quoted(uint32_t text);
+  void Process(uint64_t pid, std::string_view name, std::string_view label, Layer layer);
+  void Thread(uint64_t pid, uint64_t tid, std::string_view prefix, int64_t number,
+              std::string_view suffix = {});
+  void Slice(const TimelineSlice& slice);
+  void ShowApi(const Api& api, HostTrace* host, bool nested);
 
-  OutputFile file_;
   uint64_t pid_;
-  StringPool* pool_;
-  std::vector<bool> linked_;  ///< connections that a task shows as flow
-  std::vector<std::string> quoted_;
+  const StringPool* pool_;
+  Writers writers_;
+  std::vector<bool> linked_;    ///< connections that a task shows as flow
+  std::vector<Api> held_back_;  ///< for writers that want calls in the order of their begin
   std::set<uint64_t> threads_;  ///< of the current process
   uint64_t process_ = 0;
+  std::optional<uint64_t> last_thread_;
   std::map<int, std::set<uint64_t>> mark_threads_;  ///< introduced for marks, by device
-  uint64_t events_ = 0;
 };
 
 }  // namespace npuprof::analysis

@@ -353,8 +353,8 @@ TEST_F(Damage, BadOptionsAreRefusedBeforeAnythingIsWritten) {
     change(&options);
     return ErrorOf([&] { analysis::Export(profile, options); });
   };
-  EXPECT_TRUE(
-      Contains(error([](auto* o) { o->formats = {"xlsx"}; }), "unknown format 'xlsx'; known are csv, json"));
+  EXPECT_TRUE(Contains(error([](auto* o) { o->formats = {"xlsx"}; }),
+                       "unknown format 'xlsx'; known are csv, json, perfetto"));
   EXPECT_TRUE(
       Contains(error([](auto* o) { o->tables = {"op"}; }), "unknown table 'op'; known are op_summary"));
   EXPECT_FALSE(fs::exists(directory_.path() / "out"));

@@ -84,7 +84,7 @@ TEST(Command, RefusalNamesTheValueAndWhatIsAllowed) {
   for (const auto& [arguments, sentence] : sentences)
     EXPECT_EQ(Shell(scratch, kNpuprof + " " + arguments).err, "npuprof: " + sentence + "\n");
   const Finished format = Shell(scratch, kNpuprof + " export --format cvs x");
-  EXPECT_NE(format.err.find("'cvs' is no export format; known are csv, json"), std::string::npos)
+  EXPECT_NE(format.err.find("'cvs' is no export format; known are csv, json, perfetto"), std::string::npos)
       << format.err;
 }
 

@@ -25,7 +25,7 @@ const Operator* Activities::CollectiveOf(const TaskView& view) {
   const uint32_t id = view.track->operators;
   if (id >= collective_.size()) collective_.resize(id + 1, kNotLookedUp);
   int32_t& place = collective_[id];
-  const auto& set = host_.operator_set(id);
+  const auto set = host_.Operators(*view.track);
   if (place == kNotLookedUp) {
     place = kNone;
     for (size_t i = 0; i < set.size() && place == kNone; ++i) {

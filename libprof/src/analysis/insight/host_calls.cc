@@ -2,7 +2,7 @@
 #include "analysis/insight/host_calls.h"
 
 #include <algorithm>
-#include <string>
+#include <string_view>
 
 #include "analysis/api_reader.h"
 #include "analysis/names.h"
@@ -17,9 +17,9 @@ struct Call {
 };
 
 // Calls that come back when the device is done. Those that submit first wait from their last task on.
-bool ComesBackWhenDone(const std::string& name) {
-  return name.find("Synchronize") != std::string::npos || name == "aclrtMemcpy" || name == "aclrtMemset" ||
-         name == "aclmdlExecute" || name == "MemCopySync" || name == "MemcpySync" ||
+bool ComesBackWhenDone(std::string_view name) {
+  return name.find("Synchronize") != std::string_view::npos || name == "aclrtMemcpy" ||
+         name == "aclrtMemset" || name == "aclmdlExecute" || name == "MemCopySync" || name == "MemcpySync" ||
          name == "aclopExecWithHandleSync";
 }
 

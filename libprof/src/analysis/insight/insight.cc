@@ -2,6 +2,7 @@
 #include "analysis/insight/insight.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "analysis/clock.h"
@@ -49,7 +50,9 @@ class Analysis {
       : profile_(profile),
         options_(options),
         index_(profile.path(), Parts(profile)),
-        host_(&pool_, &diagnostics_),
+        space_(std::filesystem::temp_directory_path()),
+        pool_(&space_),
+        host_(&pool_, &space_, &diagnostics_),
         activities_(host_) {}
 
   Insight Run();
@@ -68,6 +71,7 @@ class Analysis {
   const InsightOptions& options_;
   SliceIndex index_;
   Diagnostics diagnostics_;
+  SpillSpace space_;
   StringPool pool_;
   HostTrace host_;
   HostCalls calls_;
@@ -84,7 +88,8 @@ Insight Analysis::Run() {
   calls_.Load(index_, &host_, pool_, {});
   Flips flips;
   for (const auto& device : profile_.devices()) {
-    auto& trace = traces_.emplace_back(std::make_unique<DeviceTrace>(device.id, index_, &diagnostics_));
+    auto& trace =
+        traces_.emplace_back(std::make_unique<DeviceTrace>(device.id, index_, &space_, &diagnostics_));
     trace->LoadMarks(Progress(device.directory));
     flips.insert(trace->flips().begin(), trace->flips().end());
   }

@@ -51,7 +51,8 @@ double BytesOfTensors(std::string_view shapes, std::string_view types) {
 }
 
 double OperatorSums::TensorBytes(const Operator& op) {
-  const auto [it, fresh] = tensor_bytes_.try_emplace(&op, 0);
+  const auto [it, fresh] =
+      tensor_bytes_.try_emplace({op.input_shapes, op.input_types, op.output_shapes, op.output_types}, 0);
   if (fresh && op.has_tensors) {
     it->second = BytesOfTensors(pool_[op.input_shapes], pool_[op.input_types]) +
                  BytesOfTensors(pool_[op.output_shapes], pool_[op.output_types]);

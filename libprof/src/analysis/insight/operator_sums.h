@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "analysis/insight/insight.h"
@@ -39,7 +39,7 @@ class OperatorSums {
   Pipes pipes_;
   Peaks peaks_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Sum> sums_;  ///< by name, type, kind of core
-  std::unordered_map<const Operator*, double> tensor_bytes_;
+  std::map<std::array<uint32_t, 4>, double> tensor_bytes_;        ///< by the texts that they come from
   uint64_t counted_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <vector>
 
 #include "analysis/names.h"
 #include "analysis/record_reader.h"
@@ -56,7 +57,7 @@ class MarkWriter {
       const auto found = run_.in.marks.find(mark.number);
       if (found != run_.in.marks.end()) device = &found->second;
     }
-    const std::string domain =
+    const std::string_view domain =
         mark.extended ? (*run_.in.pool)[run_.in.host->names().Name(mark.domain)] : "N/A";
     const auto plain = [&](const auto& value) {
       return mark.extended ? std::string("N/A") : std::to_string(value);
@@ -71,17 +72,19 @@ class MarkWriter {
   }
 
  private:
-  void Show(const Mark& mark, int64_t begin, int64_t end, const std::string& domain,
-            const DeviceMark* device) {
+  void Show(const Mark& mark, int64_t begin, int64_t end, std::string_view domain, const DeviceMark* device) {
     Timeline& timeline = *run_.in.timeline;
     if (!begun_) timeline.BeginMarks(run_.in.profile.process_name());
     begun_ = true;
-    const std::string event = fmt::format(R"("event_type":"{}")", kEvents[mark.event]);
-    const std::string args =
+    using Arg = TimelineArg;
+    const Arg event = Arg::Text("event_type", kEvents[mark.event]);
+    const std::string category = std::to_string(mark.category);
+    const std::vector<Arg> args =
         mark.extended
-            ? fmt::format(R"({},"domain":{})", event, JsonString(domain))
-            : fmt::format(R"("Category":"{}","Payload_type":{},"Payload_value":{},"Message_type":{},{})",
-                          mark.category, mark.payload_type, mark.payload, mark.message_type, event);
+            ? std::vector{event, Arg::Text("domain", domain)}
+            : std::vector{Arg::Text("Category", category), Arg::Number("Payload_type", mark.payload_type),
+                          Arg::Number("Payload_value", mark.payload),
+                          Arg::Number("Message_type", mark.message_type), event};
     timeline.AddMark(mark.thread, mark.message, begin, end, args,
                      device ? std::optional(mark.number) : std::nullopt);
     if (device) {

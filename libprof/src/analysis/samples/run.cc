@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <vector>
 
 namespace npuprof::analysis {
 
 void SampleTable::Row(Cells cells) {
-  if (!path_) return;
+  if (!place_) return;
   if (!file_) {
-    file_.emplace(*path_);
+    file_.emplace(*place_);
     for (const auto& column : columns_) file_->Cell(column);
     file_->EndRow();
   }
@@ -23,13 +24,11 @@ void Counters::Add(std::string_view name, int64_t wall_ns, Series series) {
   if (!pid_)
     pid_ = timeline_->BeginCounters(layer_, device_ ? std::optional(device_->id) : std::nullopt,
                                     device_ && device_->simulated);
-  std::string args;
-  for (const auto& [key, value] : series) {
-    // JSON has no words for what is no number.
-    args +=
-        fmt::format("{}{}:{}", args.empty() ? "" : ",", JsonString(key), std::isfinite(value) ? value : 0.0);
-  }
-  timeline_->Counter(*pid_, JsonString(name), wall_ns, args);
+  std::vector<TimelineArg> values;
+  // JSON has no words for what is no number.
+  for (const auto& [key, value] : series)
+    values.push_back(TimelineArg::Real(key, std::isfinite(value) ? value : 0.0));
+  timeline_->Counter(*pid_, name, wall_ns, values);
 }
 
 void SampleRun::EachDevice(std::initializer_list<const char*> kinds,

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -32,8 +31,8 @@ namespace npuprof::analysis {
 class SampleTable {
  public:
   using Cells = std::initializer_list<std::string_view>;
-  SampleTable(const char* name, std::optional<std::filesystem::path> path, Cells columns)
-      : name_(name), path_(std::move(path)), columns_(columns.begin(), columns.end()) {}
+  SampleTable(const char* name, std::optional<TablePlace> place, Cells columns)
+      : name_(name), place_(std::move(place)), columns_(columns.begin(), columns.end()) {}
   void Row(Cells cells);
   const char* name() const { return name_; }
   /// Null if there are no rows.
@@ -41,7 +40,7 @@ class SampleTable {
 
  private:
   const char* name_;
-  std::optional<std::filesystem::path> path_;
+  std::optional<TablePlace> place_;
   std::vector<std::string> columns_;
   std::optional<CsvFile> file_;
 };
@@ -77,11 +76,10 @@ struct SampleInput {
   Diagnostics* diagnostics;
   HostTrace* host;
   StringPool* pool;
-  const std::map<int, TaskNames>& tasks;        ///< by device id
-  const std::map<uint64_t, DeviceMark>& marks;  ///< by their number
-  Timeline* timeline;                           ///< null if it is not wanted
-  std::function<std::optional<std::filesystem::path>(const char*)>
-      table_path;                                                             ///< nothing if it is not wanted
+  const std::map<int, TaskNames>& tasks;                                      ///< by device id
+  const std::map<uint64_t, DeviceMark>& marks;                                ///< by their number
+  Timeline* timeline;                                                         ///< null if it is not wanted
+  std::function<std::optional<TablePlace>(const char*)> table_place;          ///< nothing if it is not wanted
   std::function<std::function<void(uint64_t)>(const std::string&)> progress;  ///< by part of the directory
 };
 
@@ -99,7 +97,7 @@ class SampleRun {
   explicit SampleRun(const SampleInput& input) : in(input) {}
 
   SampleTable& Table(const char* name, SampleTable::Cells columns) {
-    return tables_.emplace_back(name, in.table_path(name), columns);
+    return tables_.emplace_back(name, in.table_place(name), columns);
   }
   Counters Layer(Timeline::Layer layer, const DeviceInfo* device) const {
     return Counters(in.timeline, layer, device);
