@@ -37,7 +37,7 @@ class Sdk(unittest.TestCase):
                      "include/profiling/aprof_pub.h", "include/npusim/npusim.h", "set_env.sh", "bin/npuprof",
                      "lib64/libaclprof.so", "lib64/libmsprofiler.so", "lib64/libprofapi.so",
                      "lib64/libms_tools_ext.so", "include/mstx/ms_tools_ext.h", "include/npuprof/acl_prof_loaded.h", "lib64/libascendcl.so", "lib64/libruntime.so", "lib64/libhccl.so",
-                     "python/acl/__init__.py", "share/npuprof/models/resnet50_b1.json", "share/man/man1/npuprof.1"):
+                     "python/acl/__init__.py", "python/npuprof/__init__.pyi", "share/npuprof/models/resnet50_b1.json", "share/man/man1/npuprof.1"):
             self.assertTrue(os.path.exists(os.path.join(self.prefix, path)), path)
 
     def test_may_be_installed_again(self):
@@ -48,13 +48,13 @@ class Sdk(unittest.TestCase):
         self.assertEqual(install(self.prefix).returncode, 0)
         moved = os.path.join(self.dir.name, "else where")
         os.rename(self.prefix, moved)
-        program = "import acl; print(acl.get_soc_name() is not None, acl.prof.stop(0))"
+        program = "import acl, npuprof; print(acl.get_soc_name() is not None, acl.prof.stop(0), callable(npuprof.load))"
         clean = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "PYTHONPATH")}
         done = subprocess.run(
             ["bash", "-c", f'set -eu; source "$0/set_env.sh"; test "$ASCEND_TOOLKIT_HOME" = "$0"; npuprof --version; '
              f'exec /usr/bin/python3 -B -c "$1"', moved, program], capture_output=True, text=True, env=clean)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout.splitlines()[1:], ["True 0"])
+        self.assertEqual(done.stdout.splitlines()[1:], ["True 0 True"])
 
     def test_compiles_and_runs_a_program_against_headers_and_libraries_alone(self):
         self.assertEqual(install(self.prefix).returncode, 0)
