@@ -401,7 +401,7 @@ void Drain::Impl::Advance(CollectionState& c, SteadyTime now) {
   }
   if (c.step == Step::kDraining || c.step == Step::kWriting) {
     for (const auto& file : c.files) {
-      if (now >= c.deadline_seen || (file->stalled() && now >= c.give_up_seen)) file->GiveUp();
+      if (now >= c.deadline_seen || (file->full() && now >= c.give_up_seen)) file->GiveUp();
     }
   }
   if (c.step == Step::kDraining && (dry || now >= c.deadline_seen)) {

@@ -147,7 +147,7 @@ class Collection {
 
   /// Visits every source with Pass::final until it is empty, writes all that is staged, closes every file
   /// with its .done, and lets the drain thread end if this was the last collection. A full disk is retried
-  /// for at most a second. On kTimeout or kIo what could not be written is counted as lost in its ledger and
+  /// for at most a second, any other trouble until @p patience ends. On kTimeout or kIo what could not be written is counted as lost in its ledger and
   /// the cause has been given to the message handler. After this the files may be read from any thread.
   Status Finish(std::chrono::milliseconds patience);
 

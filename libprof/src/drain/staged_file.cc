@@ -59,6 +59,10 @@ bool StagedFile::flushed() const {
   return front.slice->stream + front.offset + front.written >= flush_target_;
 }
 
+bool StagedFile::full() const {
+  return DiskIsFull(stall_error_);
+}
+
 void StagedFile::Disown() {
   for (Mark& mark : marks_) mark.ledger = nullptr;
   message_ = [](Severity, const std::string&, const std::string&) {};

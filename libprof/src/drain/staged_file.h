@@ -90,6 +90,8 @@ class StagedFile : public std::enable_shared_from_this<StagedFile> {
   void Disown();
   /// Waiting for a full or faulty disk.
   bool stalled() const { return stall_error_ != 0; }
+  /// Stalled, because the disk is full: that passes only if somebody empties it.
+  bool full() const;
   /// Waiting for other files to be finished, so that the limit on storage is kept.
   bool waiting() const { return waiting_; }
   /// When Pump() should be called again if stalled or waiting.

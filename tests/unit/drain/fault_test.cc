@@ -194,6 +194,28 @@ TEST_P(FaultTest, ErrorThatLastsLosesNothingWhileThereIsMemory) {
   EXPECT_EQ(messages_.Count("Input/output error"), 1u) << "one cause, one message";
 }
 
+TEST_P(FaultTest, FinishWaitsForADiskWithErrorsAsLongAsItsCaller) {
+  // Three seconds of errors from the moment on at which it is asked to end: longer than a full disk is waited for.
+  std::atomic<bool> finishing{false};
+  std::atomic<unsigned> failed{0};
+  std::chrono::steady_clock::time_point since{};
+  auto collection = drain_.Open(With([&](const WriteOp&) -> int {
+                                  const auto now = std::chrono::steady_clock::now();
+                                  if (since == std::chrono::steady_clock::time_point{} || !finishing) since = now;
+                                  return now - since < seconds(3) ? ++failed, -EIO : 0;
+                                }),
+                                messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(64, 50'000);
+  auto feeder = std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), data);
+  collection->Add(feeder);
+  ASSERT_TRUE(Eventually([&] { return failed > 0 && feeder->taken == 50'000; }));
+  finishing = true;
+  EXPECT_TRUE(collection->Finish(seconds(60)).ok());
+  EXPECT_EQ(feeder->ledger.lost, 0u);
+  EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
+  EXPECT_EQ(messages_.Count("are lost"), 0u);
+}
+
 TEST_P(FaultTest, ProgramThatIsShortOfDescriptorsForAWhileLosesNothing) {
   Options options = Plain();
   options.flush_interval = milliseconds(20);
