@@ -30,38 +30,36 @@ void DiskThread::Post(FileCall kind, Call call, Call then) {
       call();
     };
   }
+  std::list<Job> job;
+  job.push_back({std::move(call), std::move(then)});
   ++pending_;
-  try {
-    Add({std::move(call), std::move(then)});
-  } catch (const std::bad_alloc&) {
-    --pending_;
-    throw;
-  }
+  Add(std::move(job));
 }
 
 void DiskThread::PostWrite(Call call) {
-  Add({std::move(call), nullptr});
+  std::list<Job> job;
+  job.push_back({std::move(call), nullptr});
+  Add(std::move(job));
 }
 
-void DiskThread::Add(Job job) {
+void DiskThread::Add(std::list<Job> job) {
   if (!threaded_) return Do(std::move(job));
   {
     std::lock_guard lock(mutex_);
-    queued_.push_back(std::move(job));
+    queued_.splice(queued_.end(), job);
   }
   changed_.notify_one();
 }
 
 bool DiskThread::Reap() {
-  Job job;
+  std::list<Job> job;
   {
     std::lock_guard lock(mutex_);
     if (done_.empty()) return false;
-    job = std::move(done_.front());
-    done_.pop_front();
+    job.splice(job.end(), done_, done_.begin());
   }
   --pending_;
-  job.then();
+  job.front().then();
   return true;
 }
 
@@ -76,8 +74,8 @@ void DiskThread::Run() {
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || !queued_.empty(); });
     if (queued_.empty()) return;
-    Job job = std::move(queued_.front());
-    queued_.pop_front();
+    std::list<Job> job;
+    job.splice(job.end(), queued_, queued_.begin());
     lock.unlock();
     Do(std::move(job));
     timespec cpu{};
@@ -88,16 +86,16 @@ void DiskThread::Run() {
   }
 }
 
-void DiskThread::Do(Job job) {
+void DiskThread::Do(std::list<Job> job) {
   try {
-    job.call();
+    job.front().call();
   } catch (const std::bad_alloc&) {
     // An exception that leaves a thread ends the program. What the call did not say it did, it did not do.
   }
-  job.call = nullptr;  // what it holds on to ends here
-  if (job.then) {
+  job.front().call = nullptr;  // what it holds on to ends here
+  if (job.front().then) {
     std::lock_guard lock(mutex_);
-    done_.push_back(std::move(job));
+    done_.splice(done_.end(), job);
   }
   if (finished_) finished_();
 }

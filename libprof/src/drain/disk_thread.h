@@ -7,8 +7,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 
 namespace npuprof::drain {
@@ -57,8 +57,8 @@ class DiskThread {
   };
   static void* Entry(void* self);
   void Run();
-  void Add(Job job);
-  void Do(Job job);
+  void Add(std::list<Job> job);
+  void Do(std::list<Job> job);
 
   const Call finished_;
   const std::function<void(FileCall)> before_;
@@ -70,7 +70,8 @@ class DiskThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
-  std::deque<Job> queued_, done_;
+  // A job moves from one to the other in its node: there may be no memory when a call ends.
+  std::list<Job> queued_, done_;
   bool stop_ = false;
 };
 

@@ -2,8 +2,8 @@
 #include <sys/uio.h>
 
 #include <cerrno>
-#include <deque>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "drain/disk_thread.h"
@@ -17,30 +17,32 @@ class PwritevWriter final : public Writer {
   PwritevWriter(DiskThread* thread, PwritevCall call) : thread_(thread), call_(std::move(call)) {}
 
   bool Submit(WriteOp* op) override {
-    submitted_.push_back(op);
+    submitted_.Push(op);
+    ++pending_;
     return true;
   }
 
   void Kick() override {
-    for (; !submitted_.empty(); submitted_.pop_front()) {
-      WriteOp* op = submitted_.front();
-      thread_->PostWrite([this, op] { Write(op); });
-      ++pending_;
+    while (!submitted_.empty()) {
+      WriteOp* op = submitted_.Pop();
+      try {
+        thread_->PostWrite([this, op] { Write(op); });
+      } catch (const std::bad_alloc&) {
+        Done(op, -ENOMEM);  // to be tried again
+      }
     }
   }
 
   WriteOp* Reap() override {
     std::lock_guard lock(mutex_);
-    if (done_.empty()) return nullptr;
-    WriteOp* op = done_.front();
-    done_.pop_front();
-    --pending_;
+    WriteOp* op = done_.Pop();
+    if (op != nullptr) --pending_;
     return op;
   }
 
   int PollFd() const override { return -1; }
   bool Calls() const override { return thread_->works(); }
-  unsigned in_flight() const override { return static_cast<unsigned>(submitted_.size() + pending_); }
+  unsigned in_flight() const override { return static_cast<unsigned>(pending_); }
 
  private:
   void Write(WriteOp* op) {
@@ -48,18 +50,21 @@ class PwritevWriter final : public Writer {
     do {
       n = call_(op->fd, op->parts, static_cast<int>(op->part_count), static_cast<off_t>(op->offset));
     } while (n < 0 && errno == EINTR);
-    op->result = n < 0 ? -errno : static_cast<int>(n);
+    Done(op, n < 0 ? -errno : static_cast<int>(n));
+  }
+  void Done(WriteOp* op, int result) {
+    op->result = result;
     std::lock_guard lock(mutex_);
-    done_.push_back(op);
+    done_.Push(op);
   }
 
   DiskThread* const thread_;
   const PwritevCall call_;
-  std::deque<WriteOp*> submitted_;  // not kicked yet
-  size_t pending_ = 0;              // kicked and not reaped
+  WriteQueue submitted_;  // not kicked yet
+  size_t pending_ = 0;    // not reaped
 
   std::mutex mutex_;
-  std::deque<WriteOp*> done_;  // guarded by mutex_
+  WriteQueue done_;  // guarded by mutex_
 };
 
 }  // namespace

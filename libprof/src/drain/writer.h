@@ -21,8 +21,29 @@ struct WriteOp {
   uint64_t offset = 0;
   iovec parts[kMaxParts] = {};
   unsigned part_count = 0;
-  int result = 0;         ///< bytes written, or a negative errno
-  void* owner = nullptr;  ///< free for the submitter
+  int result = 0;           ///< bytes written, or a negative errno
+  void* owner = nullptr;    ///< free for the submitter
+  WriteOp* next = nullptr;  ///< free for the writer
+};
+
+/// Ops one after the other, without memory of its own: none may be left when a write ends.
+class WriteQueue {
+ public:
+  bool empty() const { return first_ == nullptr; }
+  void Push(WriteOp* op) {
+    op->next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = op;
+    last_ = op;
+  }
+  WriteOp* front() const { return first_; }
+  WriteOp* Pop() {
+    WriteOp* op = first_;
+    if (op != nullptr) first_ = op->next;
+    return op;
+  }
+
+ private:
+  WriteOp *first_ = nullptr, *last_ = nullptr;
 };
 
 /// Brings bytes to disk. One thread at a time.
