@@ -33,16 +33,21 @@ pthread_mutex_t g_opening = PTHREAD_MUTEX_INITIALIZER;
 // Of the forking thread: fork handlers run on it, one fork at a time per thread.
 thread_local bool t_holds_opening = false;
 
-void Prepare() {
+bool TakeInTime() {
   // Asked for again and again instead of pthread_mutex_clocklock(), which ThreadSanitizer does not see: it would take
   // the unlock for one of a mutex that nobody holds.
   constexpr int kTries = 500;
-  t_holds_opening = pthread_mutex_trylock(&g_opening) == 0;
-  for (int tries = 0; !t_holds_opening && tries < kTries; ++tries) {
+  bool taken = pthread_mutex_trylock(&g_opening) == 0;
+  for (int tries = 0; !taken && tries < kTries; ++tries) {
     const timespec rest{0, 100'000};
     nanosleep(&rest, nullptr);
-    t_holds_opening = pthread_mutex_trylock(&g_opening) == 0;
+    taken = pthread_mutex_trylock(&g_opening) == 0;
   }
+  return taken;
+}
+
+void Prepare() {
+  t_holds_opening = TakeInTime();
 }
 
 void Parent() {
@@ -79,11 +84,11 @@ void InstallForkHandlers() {
 
 FdChange::FdChange() {
   InstallForkHandlers();
-  pthread_mutex_lock(&g_opening);
+  holds_ = TakeInTime();
 }
 
 FdChange::~FdChange() {
-  pthread_mutex_unlock(&g_opening);
+  if (holds_) pthread_mutex_unlock(&g_opening);
 }
 
 void GuardFd(int fd) {

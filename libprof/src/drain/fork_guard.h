@@ -11,13 +11,17 @@ void GuardFd(int fd);
 /// Call before closing @p fd.
 void UnguardFd(int fd);
 /// Held while a descriptor is opened and guarded, or unguarded and closed: a fork waits for its end, so that no child inherits what the
-/// table does not yet name. A fork waits at most 50 ms; a disk that hangs in open() does not hold up the program.
+/// table does not yet name. Whoever waits, a fork or another change, does so for at most 50 ms: a disk that hangs in open()
+/// holds up neither the program nor what is on other disks. A change that goes on then is not seen by a fork.
 class FdChange {
  public:
   FdChange();
   ~FdChange();
   FdChange(const FdChange&) = delete;
   FdChange& operator=(const FdChange&) = delete;
+
+ private:
+  bool holds_;
 };
 /// Installs the fork handlers of the process once. GuardFd() does it too.
 void InstallForkHandlers();

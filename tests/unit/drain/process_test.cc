@@ -16,6 +16,7 @@
 #include <new>
 #include <thread>
 
+#include "drain/fork_guard.h"
 #include "support.h"
 
 namespace npuprof::drain {
@@ -280,6 +281,24 @@ TEST_P(ProcessTest, DescriptorsThatTheProgramClosesAreCountedLossesAndItsNewFile
     _exit(0);
   }
   EXPECT_EQ(ExitStatus(child), 0);
+}
+
+TEST(ProcessTestFork, ChangeOfDescriptorsThatHangsDoesNotHoldUpAnother) {
+  std::atomic<bool> hangs{false}, over{false}, passed{false};
+  std::thread hanging([&] {
+    const FdChange change;
+    hangs = true;
+    while (!over) std::this_thread::sleep_for(milliseconds(1));
+  });
+  ASSERT_TRUE(Eventually([&] { return hangs.load(); }));
+  std::thread other([&] {
+    { const FdChange change; }
+    passed = true;
+  });
+  EXPECT_TRUE(Eventually([&] { return passed.load(); })) << "waits for a disk that is not its own";
+  over = true;
+  hanging.join();
+  other.join();
 }
 
 TEST(ProcessTestMemory, NoneForStagingFailsTheOpeningAndNotTheProgram) {
