@@ -226,7 +226,7 @@ void Drain::Impl::Pass() {
     next_look_ = now + kLongestSleep;
   }
   writer_->Kick();
-  Sleep();
+  Sleep(now);
 }
 
 // Takes up what other threads asked for. False if the thread is to end.
@@ -438,7 +438,7 @@ void Drain::Impl::EndPass() {
   if (notify) changed.notify_all();
 }
 
-void Drain::Impl::Sleep() {
+void Drain::Impl::Sleep(SteadyTime began) {
   SteadyTime wake = Now() + kLongestSleep;
   const bool control = HasControl();
   if (!control) wake = Now() + kUncalledSleep;
@@ -471,7 +471,9 @@ void Drain::Impl::Sleep() {
     }
   }
   ForEachFile([&](StagedFile& file) {
-    if (file.stalled() || file.waiting()) wake = std::min(wake, file.retry_at());
+    // Of a file that is tried already, and waits for the end of that, the time is over: the end wakes the thread.
+    const bool tried = file.busy() && file.retry_at() <= began;
+    if ((file.stalled() || file.waiting()) && !tried) wake = std::min(wake, file.retry_at());
   });
   const nanoseconds left = std::max(nanoseconds(0), nanoseconds(wake - Now()));
   const timespec timeout{static_cast<time_t>(left.count() / 1'000'000'000), left.count() % 1'000'000'000};

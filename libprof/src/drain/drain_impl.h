@@ -64,7 +64,8 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   void Write(SteadyTime now);
   void Advance(CollectionState& collection, SteadyTime now);
   void EndPass();
-  void Sleep();
+  /// @p began  when this round did
+  void Sleep(SteadyTime began);
   template <typename F>
   void ForEachFile(F&& f);
 

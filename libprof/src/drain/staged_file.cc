@@ -273,7 +273,7 @@ void StagedFile::Pump(Clock::time_point now) {
   if (failed()) return;
   if (storage_->exhausted()) failing_ = EDQUOT;
   // What is under way may still fail for want of the room that was given meanwhile.
-  const bool goes_on = ages_ || (storage_->kept_room_given() && !Busy());
+  const bool goes_on = ages_ || (storage_->kept_room_given() && !busy());
   if (storage_->disk_full() != 0 && !outlives_full_disk_ && goes_on) {
     outlives_full_disk_ = true;
     if (ages_) {
@@ -284,7 +284,7 @@ void StagedFile::Pump(Clock::time_point now) {
     }
   }
   if (failing_ != 0) {
-    if (!Busy()) Fail(failing_);
+    if (!busy()) Fail(failing_);
     return;
   }
   SealOldSlice();
@@ -476,7 +476,7 @@ void StagedFile::GiveUp() {
     if (!ages_) return Pump(Clock::now());  // once there is the room that was kept for it
   }
   if (failing_ == 0) failing_ = stall_error_ != 0 ? stall_error_ : ETIMEDOUT;
-  if (!Busy()) Fail(failing_);
+  if (!busy()) Fail(failing_);
 }
 
 void StagedFile::Cut(Slice* slice, uint64_t bytes) {

@@ -83,7 +83,9 @@ class StagedFile : public std::enable_shared_from_this<StagedFile> {
   /// After Close(): all is written or given up, and every slice finished.
   bool closed() const { return closing_ && idle() && unfinished_.empty(); }
   /// Nothing staged and nothing in flight.
-  bool idle() const { return queue_.empty() && !Busy(); }
+  bool idle() const { return queue_.empty() && !busy(); }
+  /// Writes are under way, or calls; the file cannot end now.
+  bool busy() const { return op_in_flight_ || direct_in_flight_ > 0 || calls_ > 0; }
   /// Everything before the last Flush() is on disk (or the file failed).
   bool flushed() const;
   /// Forgets ledgers and message handler: whoever owned them stopped waiting.
@@ -158,8 +160,6 @@ class StagedFile : public std::enable_shared_from_this<StagedFile> {
   /// Begins to open the file of @p slice, unless that goes on already.
   void OpenSliceFile(const std::shared_ptr<Slice>& slice);
   void SliceOpened(Slice* slice, const Opened& opened);
-  /// Writes are under way, or calls; the file cannot end now.
-  bool Busy() const { return op_in_flight_ || direct_in_flight_ > 0 || calls_ > 0; }
   /// Has @p call made by the DiskThread.
   void Call(FileCall kind, std::function<void()> call, std::function<void()> then);
   /// Takes room on the disk for @p slice up to @p end. False if it has to wait or the collection ends.

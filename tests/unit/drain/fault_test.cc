@@ -201,7 +201,8 @@ TEST_P(FaultTest, FinishWaitsForADiskWithErrorsAsLongAsItsCaller) {
   std::chrono::steady_clock::time_point since{};
   auto collection = drain_.Open(With([&](const WriteOp&) -> int {
                                   const auto now = std::chrono::steady_clock::now();
-                                  if (since == std::chrono::steady_clock::time_point{} || !finishing) since = now;
+                                  if (since == std::chrono::steady_clock::time_point{} || !finishing)
+                                    since = now;
                                   return now - since < seconds(3) ? ++failed, -EIO : 0;
                                 }),
                                 messages_.Handler(), nullptr);
@@ -456,6 +457,39 @@ TEST_P(FaultTest, RemovedDirectoryIsNoticedAndNamedOnce) {
   EXPECT_EQ(other->ledger.lost, 1000u);
   EXPECT_EQ(first->Report("").error, ENOENT);
   EXPECT_EQ(messages_.Count("No such file"), 1u);
+}
+
+TEST_P(FaultTest, RetryThatHangsDoesNotKeepTheDrainAwake) {
+  std::atomic<int> state{-EIO};
+  std::atomic<unsigned> held{0};
+  auto drain = std::make_unique<Drain>();
+  auto collection = drain->Open(With([&](const WriteOp&) -> int {
+                                  if (state == FaultWriter::kHold) ++held;
+                                  return state;
+                                }),
+                                messages_.Handler(), nullptr);
+  const std::string data = MakeRecords(64, 10'000);
+  collection->Add(std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), data));
+  ASSERT_TRUE(Eventually([&] { return messages_.Count("Input/output error") == 1; }));
+  state = FaultWriter::kHold;
+  ASSERT_TRUE(Eventually([&] { return held > 0; })) << "it was not tried again";
+  std::this_thread::sleep_for(milliseconds(500));  // past the time of the next try
+  const auto rests = [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    const uint64_t before = collection->cost().wakeups;
+    std::this_thread::sleep_for(milliseconds(400));
+    const auto passed = std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(collection->cost().wakeups - before, static_cast<uint64_t>(passed / milliseconds(1)))
+        << "wakes more than once a millisecond";
+  };
+  rests();
+  // Nor what is left of it when nobody waits any more.
+  EXPECT_EQ(collection->Finish(milliseconds(100)).kind, ErrorKind::kTimeout);
+  auto other = drain->Open({}, nullptr, nullptr);
+  std::swap(collection, other);
+  rests();
+  state = 0;
+  EXPECT_TRUE(collection->Finish(seconds(30)).ok());
 }
 
 TEST_P(FaultTest, WriteThatNeverEndsDoesNotHoldTheCaller) {
