@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A full disk is told in one sentence, and harms neither the program nor what was written before."""
+import errno
 import hashlib
 import os
 import resource
@@ -39,6 +40,19 @@ class Profiling(SmallDisk):
         log = profile.rings("task_log")
         self.assertEqual(100_000, sum(r["records"] for r in log))
         self.assertEqual(sum(r["kept"] for r in log), stored)
+
+
+    def test_a_start_on_a_full_disk_is_told_by_the_runtime_as_such(self):
+        with open(os.path.join(self.disk, "everything"), "wb", buffering=0) as f:
+            try:
+                while f.write(bytes(4096)):
+                    pass
+            except OSError as e:
+                self.assertEqual(errno.ENOSPC, e.errno)
+        done = self.run_client("refusals", "path-by-the-runtime", self.disk)
+        self.assertIn("100003 EK0204: ", done.stdout)
+        self.assertIn("No space left on device", done.stdout)
+        self.assertEqual(["everything"], os.listdir(self.disk), "a failed start leaves nothing")
 
 
 def contents(directory):

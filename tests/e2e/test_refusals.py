@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input is refused with the documented code and one sentence that names the value, and harms nothing."""
+import glob
 import json
 import os
 import shutil
 import subprocess
 import tempfile
 
-from harness import CLIENTS, MODELS, NPUPROF, SOURCE, ClientTest, Profile, environment
+from harness import BUILD, CLIENTS, MODELS, NPUPROF, SOURCE, ClientTest, Profile, environment
 
 GOLDEN = os.path.join(SOURCE, "tests", "data", "golden", "min", "PROF_000001_20260101000000123_00012345ABCDEFGH")
+
+
+def sanitized():
+    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as f:
+        return any(line.startswith("NPUPROF_SANITIZE:") and not line.endswith("=\n") for line in f)
 
 
 def as_nobody():
@@ -60,6 +66,15 @@ class Library(ClientTest):
 
     def test_the_runtime_tells_the_published_family(self):
         self.refused(100002, ("EK0002: aclprofInit was called twice",), "init-twice-of-the-runtime", self.dir)
+
+    def test_the_runtime_tells_that_memory_ran_out(self):
+        if sanitized():
+            self.skipTest("a sanitizer ends a program that has no memory")
+        self.refused(-1, ("EK0201: memory ran out",), "no-memory")
+
+    def test_the_runtime_tells_that_no_thread_could_be_started(self):
+        self.refused(500005, ("EK0203: ", "thread could not be started"), "no-thread", self.dir)
+        self.assertEqual([], glob.glob(os.path.join(self.dir, "PROF_*")), "a failed start leaves nothing")
 
     def test_model_with_an_unknown_operator(self):
         with open(os.path.join(MODELS, "resnet50_b1.json"), encoding="utf-8") as f:
