@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profiles collectives among device threads, one rank of which comes late.
 //
-// usage: collective DIR ranks=N late=RANK delay=MS [count=N] [types=0x..]
+// usage: collective DIR ranks=N late=RANK delay=MS [count=N] [types=0x..] [memory=HZ]
 // Every rank has a device and a thread of its own and takes part in an all-reduce, an all-gather, a reduce-scatter and a
-// broadcast, each after the one before. Rank RANK first runs a kernel of MS milliseconds. Prints a line of JSON: whether
+// broadcast, each after the one before. Rank RANK first runs a kernel of MS milliseconds. With HZ the memory is sampled. Prints a line of JSON: whether
 // every rank got the right sums.
 #include <cstdint>
 #include <cstdio>
@@ -22,7 +22,7 @@
 namespace {
 
 struct Job {
-  uint64_t ranks = 2, late = 0, delay = 0, count = 4096;
+  uint64_t ranks = 2, late = 0, delay = 0, count = 4096, memory = 0;
 };
 
 float* Memory(size_t floats) {
@@ -65,11 +65,9 @@ void Work(const Job& job, uint32_t rank, HcclComm comm, aclrtStream stream, bool
 int main(int argc, char** argv) {
   Job job;
   uint64_t types = ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_HCCL_TRACE;
-  const std::map<std::string, uint64_t*> keys = {{"ranks", &job.ranks},
-                                                 {"late", &job.late},
-                                                 {"delay", &job.delay},
-                                                 {"count", &job.count},
-                                                 {"types", &types}};
+  const std::map<std::string, uint64_t*> keys = {{"ranks", &job.ranks},   {"late", &job.late},
+                                                 {"delay", &job.delay},   {"count", &job.count},
+                                                 {"memory", &job.memory}, {"types", &types}};
   for (int i = 2; i < argc; i++) {
     const std::string argument = argv[i];
     const auto key = keys.find(argument.substr(0, argument.find('=')));
@@ -102,6 +100,10 @@ int main(int argc, char** argv) {
 
   const std::string dir = argv[1];
   Check(aclprofInit(dir.c_str(), dir.size()), "aclprofInit");
+  const std::string memory = std::to_string(job.memory);
+  if (job.memory != 0)
+    Check(aclprofSetConfig(ACL_PROF_SYS_HARDWARE_MEM_FREQ, memory.c_str(), memory.size()),
+          "aclprofSetConfig");
   aclprofConfig* config = aclprofCreateConfig(ids.data(), ranks, ACL_AICORE_NONE, nullptr, types);
   if (config == nullptr) Check(-1, "aclprofCreateConfig");
   Check(aclprofStart(config), "aclprofStart");

@@ -50,9 +50,9 @@ class Communication:
 class Collectives(ClientTest):
     serial = True
 
-    def collective(self, name, ranks, late, delay, types=ACL_API | TASK_TIME | HCCL):
+    def collective(self, name, ranks, late, delay, *more, types=ACL_API | TASK_TIME | HCCL):
         done = self.run_client("collective", self.fresh(name), f"ranks={ranks}", f"late={late}", f"delay={delay}",
-                               f"types={types:#x}", NPUSIM_DEVICES=ranks)
+                               f"types={types:#x}", *more, NPUSIM_DEVICES=ranks)
         self.assertTrue(json.loads(done.stdout)["right"], "sums of the all-reduce")
         profile = self.profile_in(os.path.join(self.dir, name))
         counts = self.assert_readable(profile)
@@ -91,3 +91,15 @@ class Collectives(ClientTest):
         _, counts = self.collective("off", 2, 0, 0, types=ACL_API | RUNTIME_API)
         self.assertNotIn("hccl_info", counts["host"])
         self.assertNotIn("hccl_op_info", counts["host"])
+
+    def test_memory_of_the_collectives_is_told_as_theirs(self):
+        profile, counts = self.collective("memory", 2, 0, 0, "memory=100")
+        program, collectives, mib = 33, 3, 1 << 20
+        for rank in range(2):
+            totals = counts["devices"][str(rank)]["totals"]
+            # A communicator has a place of 32 MiB for what comes in and one for what goes out, from before the window.
+            self.assertEqual((64 * mib, 64 * mib), (totals[f"module_{collectives}.last"], totals[f"module_{collectives}.most"]))
+            self.assertEqual(0, totals[f"module_{program}.last"], "the buffers of the program are freed")
+        table = rows(profile.export()["output"], "npu_module_mem")
+        told = {(r["Device_id"], r["Total Reserved(KB)"]) for r in table if r["Component"] == "HCCL"}
+        self.assertEqual({("0", "65536"), ("1", "65536")}, told)

@@ -6,6 +6,7 @@
 
 #include "acl/acl.h"
 #include "hccl/hccl.h"
+#include "npusim/npusim_device.h"
 #include "recorder.h"
 #include "runtime/core/half.h"
 
@@ -279,6 +280,23 @@ TEST(Half, ConvertsExactlyAndRoundsToEven) {
   EXPECT_EQ(FloatToHalf(2051.0f), FloatToHalf(2052.0f));
   EXPECT_EQ(FloatToHalf(65520.0f), 0x7c00);
   EXPECT_EQ(FloatToHalf(65519.0f), 0x7bff);
+}
+
+TEST(Hccl, MemoryOfACommunicatorIsToldAsThatOfTheCollectives) {
+  constexpr uint32_t kCollectives = 3;
+  const auto held = [](uint32_t device) {
+    npusim_dev_module modules[8];
+    const int count = npusim_dev_module_memory(device, modules, 8);
+    for (int i = 0; i < count && i < 8; ++i)
+      if (modules[i].module == kCollectives) return modules[i].bytes;
+    return uint64_t{0};
+  };
+  Everyone(2, [&](const Member& m) {
+    EXPECT_EQ(held(m.rank), uint64_t{64} << 20)
+        << "a place of 32 MiB for what comes in and one for what goes out";
+  });
+  EXPECT_EQ(held(0), 0u);
+  EXPECT_EQ(held(1), 0u);
 }
 
 }  // namespace
