@@ -48,6 +48,8 @@ class KilledAtRandom(ClientTest):
         return promised, glob.glob(os.path.join(directory, "PROF_*"))[0]
 
     def judge(self, path, promised, directory):
+        # Writes past the page cache may end after the process that asked for them; verify and repair wait for them, so what
+        # each of them finds from here on is the same.
         status, found = as_json("verify", directory)
         self.assertEqual((4, "torn"), (status, found["state"]), found)
         # A slice that was finished is what it was noted to be; the open ones are whole but for their end.

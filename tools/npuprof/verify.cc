@@ -5,9 +5,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analysis/last_writes.h"
 #include "npuprof/commands.h"
 #include "npuprof/error.h"
 #include "npuprof/manifest.h"
@@ -25,6 +28,9 @@ using nlohmann::json;
 /// Exit statuses of verify beside those of every command.
 constexpr int kIncomplete = 3;  ///< aged or lossy: what is there is whole
 constexpr int kBroken = 4;      ///< torn or damaged
+
+/// How long writes of a process that was killed may take.
+constexpr std::chrono::seconds kLastWrites{10};
 
 struct Options {
   std::string directory;
@@ -119,15 +125,17 @@ int StatusOf(State state) {
   return state == State::kComplete ? 0 : state < State::kTorn ? kIncomplete : kBroken;
 }
 
-Verification Look(const std::string& directory) {
-  const auto path = analysis::FindForVerify(directory);
+Verification Look(const std::filesystem::path& path) {
   Progress progress("checking");
   uint64_t done = 0;
   return analysis::Verify(path, [&](uint64_t bytes) { progress.Update(done += bytes, 0); });
 }
 
 int VerifyCommand(const Options& options) {
-  const Verification found = Look(options.directory);
+  const auto path = analysis::FindForVerify(options.directory);
+  // Of what runs, the state of this moment is asked for; of what ended, the last one.
+  if (!analysis::Writer(path)) static_cast<void>(analysis::AwaitLastWrites(path, kLastWrites));
+  const Verification found = Look(path);
   if (options.json) {
     fmt::print("{}\n", JsonText(ToJson(found)));
   } else {
@@ -142,9 +150,14 @@ int RepairCommand(const Options& options) {
     throw Error(
         fmt::format("{} is being written by process {}; stop profiling there first", path.string(), *pid));
   }
-  const Verification before = Look(options.directory);
+  if (const auto slice = analysis::AwaitLastWrites(path, kLastWrites)) {
+    throw Error(fmt::format(
+        "{} of {} is still being written, though no process profiles into it; repair it once that has ended",
+        *slice, path.string()));
+  }
+  const Verification before = Look(path);
   const analysis::Repair repair = analysis::RepairDirectory(before, options.dry);
-  const Verification after = options.dry ? before : Look(options.directory);
+  const Verification after = options.dry ? before : Look(path);
   // Cut off it stays: what the process had not written is not there. But all that is there is whole.
   const bool damaged = after.state == State::kDamaged;
   if (options.json) {

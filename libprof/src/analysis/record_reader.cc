@@ -191,14 +191,19 @@ const uint8_t* RecordReader::Next() {
       begin_ = end_;
       return nullptr;
     }
-    if (!format_.has_magic || HasMagic(record)) {
+    if (format_.has_magic && HasMagic(record)) {
       begin_ += size;
       return record;
     }
+    // Of no kind is a record all zeros, so without a magic number too that is what was never written.
     if (std::all_of(record, record + size, [](uint8_t byte) { return byte == 0; })) {
       Report(position_, kUnused, false);
       begin_ += size;
       continue;
+    }
+    if (!format_.has_magic) {
+      begin_ += size;
+      return record;
     }
     Resynchronise(available);
   }

@@ -2,12 +2,18 @@
 // What verification says of losses that several places tell of, and of slices that nobody can read.
 #include "analysis/verify.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 
+#include "analysis/export.h"
+#include "analysis/last_writes.h"
 #include "csv.h"
 #include "prof_builder.h"
 
@@ -110,6 +116,88 @@ TEST_F(Verifying, OneSliceThatCannotBeReadDoesNotHideTheOthers) {
       << file.slices[0].problem;
   EXPECT_EQ(State::kComplete, File(found, kTracks).state);
   EXPECT_EQ(20u, File(found, kTracks).records);
+}
+
+// A slice as a killed process leaves it that wrote past the page cache: the second of three sectors is not there, and
+// from @p written bytes on neither is the rest of the first.
+class CutOff : public Verifying {
+ protected:
+  static constexpr uint64_t kSector = 4096, kRecord = 64;
+
+  void SetUp() override {
+    Verifying::SetUp();
+    fs::create_directories(prof_ / "npuprof");
+    std::ofstream(prof_ / "npuprof/manifest.json") << R"({"format":1,"complete":false})";
+  }
+  void Write(uint64_t written) {
+    std::ifstream in(slice(), std::ios::binary);
+    std::string records{std::istreambuf_iterator<char>(in), {}}, contents;
+    while (contents.size() < kSector) contents += records;
+    contents.resize(written);
+    contents.resize(2 * kSector);
+    contents += records;
+    contents.resize(3 * kSector);
+    std::ofstream(slice(), std::ios::binary) << contents;
+  }
+  fs::path slice() const { return prof_ / (std::string(kTaskLog) + ".slice_0"); }
+  uint64_t Exported() {
+    TemporaryDirectory out;
+    analysis::ExportOptions options;
+    options.output = out.path();
+    return analysis::Export(analysis::Profile::Open(prof_), options).rows.at("task_time");
+  }
+};
+
+TEST_F(CutOff, ASectorThatIsMissingBeforeLaterOnesIsTornAndNeverRecordsOfZeros) {
+  for (const uint64_t written : {kSector, kSector - 7 * kRecord}) {
+    Write(written);
+    const Verification found = analysis::Verify(prof_);
+    const FileCheck& file = File(found, kTaskLog);
+    EXPECT_EQ(State::kTorn, file.state);
+    EXPECT_EQ(written / kRecord, file.records) << "what lies behind the hole is not counted";
+    ASSERT_EQ(1u, file.slices.size());
+    EXPECT_EQ(written, file.slices[0].whole_bytes);
+    EXPECT_NE(std::string::npos, file.slices[0].problem.find(std::to_string(3 * kSector - written) +
+                                                             " bytes that were never written"))
+        << file.slices[0].problem;
+    const uint64_t unrepaired = Exported();
+    EXPECT_GT(unrepaired, 0u);
+    const analysis::Repair repair = analysis::RepairDirectory(found, false);
+    EXPECT_EQ(3 * kSector - written, repair.cut_bytes);
+    EXPECT_EQ(written, fs::file_size(slice()));
+    const Verification after = analysis::Verify(prof_);
+    EXPECT_EQ(State::kComplete, File(after, kTaskLog).state);
+    EXPECT_EQ(written / kRecord, File(after, kTaskLog).records);
+    fs::remove(slice().string() + ".done");
+    fs::remove(prof_ / "npuprof/slices.jsonl");
+  }
+}
+
+// The kernel holds a file open for writing until the last write of a dead process has ended. What was read before would
+// be another state than what is repaired, and what was cut before would grow again.
+TEST_F(CutOff, WritesThatOutliveTheirProcessAreWaitedFor) {
+  using std::chrono::milliseconds;
+  Write(kSector);
+  EXPECT_EQ(std::nullopt, analysis::AwaitLastWrites(prof_, milliseconds{0}));
+  const int fd = open(slice().c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  const auto written = analysis::AwaitLastWrites(prof_, milliseconds{0});
+  if (!written) {
+    close(fd);
+    GTEST_SKIP() << "the file system of " << prof_ << " does not tell whether a file is open for writing";
+  }
+  EXPECT_EQ(std::string(kTaskLog) + ".slice_0", *written);
+  std::thread late([&] {
+    const std::string sector(kSector, 'x');
+    EXPECT_EQ(static_cast<ssize_t>(kSector), pwrite(fd, sector.data(), sector.size(), kSector));
+    close(fd);
+  });
+  EXPECT_EQ(std::nullopt, analysis::AwaitLastWrites(prof_, std::chrono::minutes{1}));
+  EXPECT_EQ((2 * kSector + 20 * 2 * kRecord) / kRecord, File(analysis::Verify(prof_), kTaskLog).records);
+  late.join();
+  std::ofstream(slice().string() + ".done") << "filesize:" << 3 * kSector << "\n";
+  std::ofstream finished(slice(), std::ios::app);
+  EXPECT_EQ(std::nullopt, analysis::AwaitLastWrites(prof_, milliseconds{0})) << "a slice that was finished";
 }
 
 }  // namespace
