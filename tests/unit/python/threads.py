@@ -2,8 +2,8 @@
 """Counts how often another Python thread gets its turn while this one is in a call of the library.
 
 The switch interval is so long that a turn can only come from a call that gives the interpreter lock away; "nothing" is
-the proof. Calls wait for a model that takes long on the device (NPUSIM_TIME_SCALE), or are made until the other thread had
-a turn, as often as "nothing" is.
+the proof, tried very often. Calls wait for a model that takes long on the device (NPUSIM_TIME_SCALE), or are made until the
+other thread had a turn: where one is short and the machine busy, the lock is mostly taken back before the other is awake.
 
 usage: threads.py MODEL OUTPUT
 """
@@ -28,7 +28,8 @@ def other():
         time.sleep(0)
 
 
-TRIES = 200
+TRIES = 2000
+PATIENCE = 60  # seconds
 
 
 def during(call):
@@ -37,9 +38,18 @@ def during(call):
     return turns - before
 
 
-def tried(call, undo):
-    """Turns within some of so many calls, each of which undo() takes back."""
+def nothing():
+    """Turns while this thread calls nothing that waits."""
+    before = turns
     for _ in range(TRIES):
+        during(lambda: 0)
+    return turns - before
+
+
+def tried(call, undo):
+    """Turns within the first call that gave one; undo() takes back those that did not."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         if had := during(call):
             return had
         ok(undo())
@@ -49,7 +59,8 @@ def tried(call, undo):
 def subscription(model_id):
     """Turns within some subscriptions of the model, and within their ends."""
     begins = ends = 0
-    for _ in range(TRIES):
+    last = time.monotonic() + PATIENCE
+    while time.monotonic() < last:
         read, write = os.pipe()
         wish = acl.prof.create_subscribe_config(1, acl.prof.ACL_AICORE_NONE, write)
         begins += during(lambda: acl.prof.model_subscribe(model_id, wish))
@@ -77,7 +88,7 @@ def main(model, output):
     sys.setswitchinterval(1000)
     thread = threading.Thread(target=other)
     thread.start()
-    result = {"nothing": tried(lambda: 0, lambda: 0), "execute": during(lambda: acl.mdl.execute(model_id, inputs, outputs))}
+    result = {"nothing": nothing(), "execute": during(lambda: acl.mdl.execute(model_id, inputs, outputs))}
     ok(acl.mdl.execute_async(model_id, inputs, outputs, stream))
     result["synchronize_stream"] = during(lambda: acl.rt.synchronize_stream(stream))
     ok(acl.prof.start(config))
