@@ -182,6 +182,24 @@ void DeviceSource::ReadEvents() {
 }
 
 void DeviceSource::Describe(trace::Manifest::Device* out) const {
+  DescribeSession(out);
+  AddFate(&out->rings);
+}
+
+void DeviceSource::AddFate(std::vector<trace::Manifest::Ring>* rings) const {
+  for (unsigned i = 0; i < routes_.size() && i < rings->size(); ++i) {
+    const Target& target = routes_[i];
+    trace::Manifest::Ring& entry = (*rings)[i];
+    const uint64_t unwritten = target.ledger.lost + LostRendered(target);
+    entry.kept = i == 0 ? events_read_ : target.ledger.written + target.taken - LostRendered(target);
+    entry.lost += unwritten + target.dropped;
+    entry.records = entry.kept + entry.lost;
+    if (unwritten > 0) entry.lost_by_cause["write_failed"] = unwritten;
+    if (target.dropped > 0) entry.lost_by_cause["no_file"] = target.dropped;
+  }
+}
+
+void DeviceSource::DescribeSession(trace::Manifest::Device* out) const {
   out->id = session_.id();
   out->backend = BackendName(session_.file().backend());
   out->simulated = (session_.query().device_flags & NPUPROF_DEVICE_SIMULATED) != 0;
@@ -196,18 +214,13 @@ void DeviceSource::Describe(trace::Manifest::Device* out) const {
     entry.core_kind = CoreKindName(ring.request.core_kind);
     entry.core = ring.request.core;
     entry.slots = reader.slots();
-    const uint64_t unwritten = target.ledger.lost + LostRendered(target);
-    entry.kept = i == 0 ? events_read_ : target.ledger.written + target.taken - LostRendered(target);
-    entry.lost = reader.lost() + unwritten + target.dropped + reader.overrun();
+    entry.lost = reader.lost() + reader.overrun();
     entry.sampling = target.meter.Result();
     entry.throttled_period_ns = target.throttled_period_ns;
-    entry.records = entry.kept + entry.lost;
     for (unsigned cause = 1; cause < 8; ++cause) {
       const uint64_t count = reader.lost_by_cause(cause);
       if (count > 0) entry.lost_by_cause[LossCauseName(cause)] += count;
     }
-    if (unwritten > 0) entry.lost_by_cause["write_failed"] = unwritten;
-    if (target.dropped > 0) entry.lost_by_cause["no_file"] = target.dropped;
     if (reader.overrun() > 0) entry.lost_by_cause["overrun"] = reader.overrun();
     out->rings.push_back(std::move(entry));
   }

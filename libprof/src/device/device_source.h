@@ -48,6 +48,10 @@ class DeviceSource final : public drain::Source {
   /// Rings, gaps and clocks for the manifest. Drain thread, or any thread after Finish(). Tasks and driver
   /// figures are left to the caller (DeviceSession::Stats()).
   void Describe(trace::Manifest::Device* out) const;
+  /// Its two halves: what is read from the session, and for the rings of that, what became of the records that were taken
+  /// up. The second may be asked for, again and again, when the session is no more.
+  void DescribeSession(trace::Manifest::Device* out) const;
+  void AddFate(std::vector<trace::Manifest::Ring>* rings) const;
   /// Gap records beyond the 10,000 that Describe() lists; their losses are in the ring counts all the same.
   uint64_t gaps_not_kept() const { return gaps_not_kept_; }
   /// Units of rendered files whose values were larger than the format can hold. After Finish().

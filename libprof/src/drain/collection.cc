@@ -61,6 +61,23 @@ Status Collection::Remove(const std::shared_ptr<Source>& source, milliseconds pa
   return Status::Fail(ErrorKind::kTimeout, "the drain thread did not answer in time; a write may be hanging");
 }
 
+Status Collection::RemoveDry(const std::shared_ptr<Source>& source, milliseconds patience) {
+  if (state_->generation != ForkGeneration()) return Forked();
+  std::unique_lock lock(state_->drain->mutex);
+  if (state_->done) return Status::Ok();
+  state_->leaving_sources.push_back(source);
+  state_->drain->Wake();
+  const bool gone = state_->drain->changed.wait_for(lock, patience, [&] {
+    const auto& list = state_->leaving_sources;
+    return state_->done || std::find(list.begin(), list.end(), source) == list.end();
+  });
+  if (gone) return Status::Ok();
+  std::erase(state_->leaving_sources, source);
+  return Status::Fail(
+      ErrorKind::kTimeout,
+      "records wait in rings, because there is no staging memory while the disk does not answer");
+}
+
 Status Collection::Flush(milliseconds patience) {
   if (state_->generation != ForkGeneration()) return Forked();
   std::unique_lock lock(state_->drain->mutex);

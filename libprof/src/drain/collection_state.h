@@ -25,7 +25,8 @@ struct SourceEntry {
   bool periodic = false;
   int wake_fd = -1;
   SteadyTime due{};
-  bool ready = false;  // its descriptor is readable
+  bool ready = false;    // its descriptor is readable
+  bool leaving = false;  // is to go once it is dry
   Progress last;
 };
 
@@ -55,7 +56,7 @@ class CollectionState {
   enum class Step { kOpen, kDraining, kWriting, kDone };
 
   // Guarded by the drain's mutex.
-  std::vector<std::shared_ptr<Source>> new_sources, removed_sources;
+  std::vector<std::shared_ptr<Source>> new_sources, removed_sources, leaving_sources;
   std::vector<std::shared_ptr<StagedFile>> new_files;
   std::deque<std::shared_ptr<Task>> tasks;
   unsigned flushes_asked = 0, flushes_done = 0;

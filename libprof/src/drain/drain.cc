@@ -276,6 +276,13 @@ bool Drain::Impl::TakeUp() {
     }
     if (!c->removed_sources.empty()) changed.notify_all();
     c->removed_sources.clear();
+    const size_t unknown = std::erase_if(c->leaving_sources, [&](const auto& source) {
+      for (SourceEntry& entry : c->sources) {
+        if (entry.source == source) return !(entry.leaving = true);
+      }
+      return true;
+    });
+    if (unknown > 0) changed.notify_all();
     c->flush_seen = c->flushes_asked;
     c->finish_seen = c->finish_asked;
     c->deadline_seen = c->finish_deadline;
@@ -309,13 +316,30 @@ void Drain::Impl::Visit(CollectionState& c, SteadyTime now) {
   if (c.step > CollectionState::Step::kDraining) return;
   const bool flushing = c.flush_seen != c.flushes_done && c.flush_goal == 0;
   for (SourceEntry& entry : c.sources) {
-    const bool asked = final || (flushing && !entry.periodic) || (entry.last.blocked && reaped_);
+    const bool asked =
+        final || entry.leaving || (flushing && !entry.periodic) || (entry.last.blocked && reaped_);
     if (!asked && !entry.ready && now < entry.due) continue;
     if (entry.ready) entry.source->ClearWake();
     entry.ready = false;
     entry.last = entry.source->Poll({now, final});
     Schedule(entry, now);
   }
+  LetGo(c);
+}
+
+// Of sources that are to go, those that were just visited and are dry.
+void Drain::Impl::LetGo(CollectionState& c) {
+  const auto gone = [](const SourceEntry& entry) {
+    return entry.leaving && !entry.last.more && !entry.last.blocked;
+  };
+  if (std::none_of(c.sources.begin(), c.sources.end(), gone)) return;
+  std::lock_guard lock(mutex);
+  std::erase_if(c.sources, [&](const SourceEntry& entry) {
+    if (!gone(entry)) return false;
+    std::erase(c.leaving_sources, entry.source);
+    return true;
+  });
+  changed.notify_all();
 }
 
 void Drain::Impl::Schedule(SourceEntry& entry, SteadyTime now) {

@@ -141,6 +141,10 @@ class Collection {
   Status Remove(const std::shared_ptr<Source>& source,
                 std::chrono::milliseconds patience = std::chrono::seconds(2));
 
+  /// The same once @p source holds nothing: a visit after this call found neither more nor blocked. Whatever it gave may
+  /// still wait for the disk. kTimeout if that was not so within @p patience.
+  Status RemoveDry(const std::shared_ptr<Source>& source, std::chrono::milliseconds patience);
+
   /// Everything that sources hold at this moment is in the files when this returns Ok.
   /// kTimeout if @p patience ran out, kIo if a file failed.
   Status Flush(std::chrono::milliseconds patience);

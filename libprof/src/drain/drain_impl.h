@@ -59,6 +59,7 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   bool TakeUp();
   void TakeNewFiles();
   void Visit(CollectionState& collection, SteadyTime now);
+  void LetGo(CollectionState& collection);
   void Schedule(SourceEntry& entry, SteadyTime now);
   void Reap(SteadyTime now);
   void Write(SteadyTime now);

@@ -454,17 +454,18 @@ Status DeviceCollector::WriteEnd() const {
 
 void DeviceCollector::Close() {
   const auto patience = std::chrono::seconds(2);
-  const Status flushed = context_.collection.Flush(patience);
-  Status removed = context_.collection.Remove(source_, patience);
+  // What was taken up may wait for the disk longer than the program for its device.
+  Status removed = context_.collection.RemoveDry(source_, patience);
   if (removed.ok() && module_memory_) removed = context_.collection.Remove(module_memory_, patience);
-  if (!flushed.ok() || !removed.ok()) {
-    context_.messages.Add(drain::Severity::kWarning, flushed.ok() ? removed.text : flushed.text);
-    return;  // stays open until the session ends
+  if (!removed.ok()) {
+    context_.messages.Add(drain::Severity::kWarning,
+                          fmt::format("device {} stays open until the session ends: {}", id_, removed.text));
+    return;
   }
   if (const Status status = WriteEnd(); !status.ok())
     context_.messages.Add(drain::Severity::kError, status.text);
   std::lock_guard<std::mutex> lock(mutex_);
-  description_ = DescribeLocked();
+  description_ = DescribeSession();
   closed_ = true;
   session_.reset();
 }
@@ -475,12 +476,17 @@ trace::Manifest::Device DeviceCollector::Describe() const {
 }
 
 trace::Manifest::Device DeviceCollector::DescribeLocked() const {
-  if (closed_) return description_;
+  trace::Manifest::Device out = closed_ ? description_ : DescribeSession();
+  source_->AddFate(&out.rings);
+  if (module_memory_) out.rings.push_back(module_memory_->Describe(static_cast<uint32_t>(out.rings.size())));
+  return out;
+}
+
+trace::Manifest::Device DeviceCollector::DescribeSession() const {
   trace::Manifest::Device out = description_;
   trace::Manifest::Device rings;
-  source_->Describe(&rings);
+  source_->DescribeSession(&rings);
   out.rings = std::move(rings.rings);
-  if (module_memory_) out.rings.push_back(module_memory_->Describe(static_cast<uint32_t>(out.rings.size())));
   out.gaps = std::move(rings.gaps);
   rings.clock.insert(rings.clock.end(), description_.clock.begin(), description_.clock.end());
   out.clock = std::move(rings.clock);

@@ -110,6 +110,8 @@ class DeviceCollector {
                      std::initializer_list<RenderedFile> files);
   Status WriteMetadata();
   trace::Manifest::Device DescribeLocked() const;
+  /// What stays as it is once the session is no more.
+  trace::Manifest::Device DescribeSession() const;
 
   const Context context_;
   const uint32_t id_;

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "drain/fault_writer.h"
 #include "support.h"
 
 namespace npuprof::drain {
@@ -144,6 +145,37 @@ TEST(Drain, RemovedSourceIsNotVisitedAgain) {
   ASSERT_TRUE(collection->Finish(seconds(20)).ok());
   EXPECT_EQ(probe->visits, visits);
   EXPECT_EQ(probe.use_count(), 1);
+}
+
+TEST(Drain, DrySourceIsLetGoThoughTheDiskDoesNotAnswer) {
+  TempDir dir;
+  Drain drain;
+  std::atomic<bool> stalled{true};
+  Options options;
+  options.staging_bytes = size_t{8} << 20;
+  options.wrap_writer = [&](std::unique_ptr<Writer> inner) {
+    return std::make_unique<FaultWriter>(std::move(inner),
+                                         [&](const WriteOp&) { return stalled ? FaultWriter::kHold : 0; });
+  };
+  auto collection = drain.Open(options, nullptr, nullptr);
+  const std::string data = MakeRecords(64, 50'000);
+  auto file = MakeFile(*collection, dir.path(), "f", 64);
+  auto feeder = std::make_shared<Feeder>(file, data);
+  collection->Add(feeder);
+  EXPECT_TRUE(collection->RemoveDry(feeder, seconds(30)).ok());
+  EXPECT_EQ(feeder->taken, 50'000u) << "it was let go before it was dry";
+  EXPECT_EQ(feeder.use_count(), 1) << "it may be visited again";
+  EXPECT_EQ(feeder->ledger.written, 0u);
+  EXPECT_TRUE(collection->RemoveDry(feeder, seconds(30)).ok()) << "it is gone already";
+  // One that staging has no room for stays.
+  auto more = std::make_shared<Feeder>(file, MakeRecords(64, 200'000));
+  collection->Add(more);
+  ASSERT_TRUE(Eventually([&] { return more->blocked_count > 0; }));
+  EXPECT_EQ(collection->RemoveDry(more, milliseconds(50)).kind, ErrorKind::kTimeout);
+  stalled = false;
+  ASSERT_TRUE(collection->Finish(seconds(60)).ok());
+  EXPECT_EQ(feeder->ledger.written, 50'000u);
+  EXPECT_EQ(more->ledger.written, 200'000u);
 }
 
 TEST(Drain, TwoCollectionsShareTheThreadAndEndApart) {
