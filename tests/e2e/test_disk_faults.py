@@ -90,6 +90,29 @@ class DiskFault(FaultTest):
                 self.assert_whole(model, profile)
                 self.assertEqual([], self.errors(profile))
 
+    def test_a_manifest_that_is_not_replaced_is_named_once(self):
+        model, profile = self.workload(self.fresh("manifest"), "tasks=6000", *WORK, NPUPROF_DISK_FAULT="error-manifest=0:600000")
+        self.assert_whole(model, profile)
+        told = self.errors(profile)
+        self.assertEqual(1, len(told), told)
+        self.assertIn("manifest.json could not be written: Input/output error", told[0])
+
+    def test_a_device_that_is_reset_is_given_back_while_the_disk_stalls(self):
+        directory, totals = self.fresh("reset"), os.path.join(self.dir, "totals.json")
+        subprocess.run([NPUPROF, "record", "--output", directory, "--", os.path.join(CLIENTS, "plain"), "2000", "1", totals],
+                       env=environment(NPUPROF_DISK_FAULT="stall=0:6000"), capture_output=True, timeout=120, cwd=self.dir,
+                       check=True)
+        profile = self.profile_in(directory)
+        with open(totals, encoding="utf-8") as f:
+            model = json.load(f)["devices"]
+        told = [m["text"] for m in profile.manifest["messages"] if m["severity"] != "info"]
+        self.assertEqual([], told, "a device that is not given back is a warning")
+        self.assertEqual(model[0]["started"], profile.manifest["devices"][0]["tasks"]["started"])
+        self.assertEqual((0, True), (profile.lost(), profile.manifest["complete"]))
+        stored = self.assert_readable(profile)["devices"]["0"]
+        self.assertEqual(sum(r["kept"] for r in profile.rings("task_log")), stored["stars_soc"])
+        self.assertEqual(2 * model[0]["started"], stored["stars_soc"])
+
     @on_each_drain_path
     def test_removed_directory_is_named_once_and_harms_nothing(self, path):
         directory = self.fresh("removed")

@@ -7,8 +7,17 @@
 #include <utility>
 
 namespace npuprof::drain {
+namespace {
 
-DiskThread::DiskThread(Call finished, std::function<void(FileCall)> before)
+constinit thread_local int t_fault = 0;
+
+}  // namespace
+
+int DiskThread::Fault() {
+  return t_fault;
+}
+
+DiskThread::DiskThread(Call finished, std::function<int(FileCall)> before)
     : finished_(std::move(finished)), before_(std::move(before)) {
   threaded_ = pthread_create(&thread_, nullptr, Entry, this) == 0;
 }
@@ -26,8 +35,9 @@ DiskThread::~DiskThread() {
 void DiskThread::Post(FileCall kind, Call call, Call then) {
   if (before_) {
     call = [this, kind, call = std::move(call)] {
-      before_(kind);
+      t_fault = before_(kind);
       call();
+      t_fault = 0;
     };
   }
   std::list<Job> job;

@@ -32,8 +32,9 @@ class DiskThread {
  public:
   using Call = std::function<void()>;
   /// @param finished  called on the thread after each call; may be empty
-  /// @param before  called on the thread before each call that Post() was given; for tests that hold them up
-  explicit DiskThread(Call finished, std::function<void(FileCall)> before = nullptr);
+  /// @param before  called on the thread before each call that Post() was given; for tests that hold them up. What it returns is
+  ///                Fault() in that call.
+  explicit DiskThread(Call finished, std::function<int(FileCall)> before = nullptr);
   /// Waits for what was posted.
   ~DiskThread();
   DiskThread(const DiskThread&) = delete;
@@ -43,6 +44,8 @@ class DiskThread {
   bool works() const { return threaded_; }
   /// Has @p call made. @p then is called in Reap(), also where there was no memory for all of @p call.
   void Post(FileCall kind, Call call, Call then);
+  /// Within a call: the errno with which it is to fail, as if the disk had it; 0 outside tests.
+  static int Fault();
   /// The same for a write, which nobody holds up and nobody hears of.
   void PostWrite(Call call);
   /// Goes on with one call that ended. False if none did.
@@ -61,7 +64,7 @@ class DiskThread {
   void Do(std::list<Job> job);
 
   const Call finished_;
-  const std::function<void(FileCall)> before_;
+  const std::function<int(FileCall)> before_;
   pthread_t thread_ = {};
   bool threaded_ = false;
   size_t pending_ = 0;

@@ -57,8 +57,8 @@ struct Options {
   /// Wraps the writer that was chosen; for tests that inject faults.
   std::function<std::unique_ptr<Writer>(std::unique_ptr<Writer>)> wrap_writer;
   /// Called on the thread that waits for the disk before it opens, finishes, removes or replaces something; for tests that
-  /// hold such calls up.
-  std::function<void(FileCall)> before_file_call;
+  /// hold such calls up, or give the errno with which one is to fail.
+  std::function<int(FileCall)> before_file_call;
 
   /// NPUPROF_DRAIN (auto|uring|direct|pwritev) and NPUPROF_STAGING_MB (1 to 4096). A value that is not
   /// allowed is replaced by the default, and a sentence saying so is appended to @p warnings.

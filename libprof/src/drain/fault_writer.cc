@@ -22,11 +22,13 @@ struct Faults {
     uint64_t from = 0, length = 0;
   };
   Span stall, error;
-  Span call_stall[4];  // by FileCall
+  Span call_stall[4], call_error[4];  // by FileCall
   uint64_t room = UINT64_MAX, most = UINT64_MAX;
 };
 
-constexpr std::string_view kCallNames[] = {"stall-open", "stall-finish", "stall-remove", "stall-manifest"};
+constexpr std::string_view kStalls[] = {"stall-open", "stall-finish", "stall-remove", "stall-manifest"};
+// That something is not removed has no consequence but the room it takes.
+constexpr std::string_view kErrors[] = {"error-open", "error-finish", "", "error-manifest"};
 
 bool ParseNumber(std::string_view text, uint64_t* out) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), *out);
@@ -44,8 +46,9 @@ bool ParseFault(std::string_view item, Faults* out) {
   if (equals == std::string_view::npos) return false;
   const std::string_view name = item.substr(0, equals), value = item.substr(equals + 1);
   if (name == "stall") return ParseSpan(value, &out->stall);
-  for (size_t kind = 0; kind < std::size(kCallNames); ++kind) {
-    if (name == kCallNames[kind]) return ParseSpan(value, &out->call_stall[kind]);
+  for (size_t kind = 0; kind < std::size(kStalls) && !name.empty(); ++kind) {
+    if (name == kStalls[kind]) return ParseSpan(value, &out->call_stall[kind]);
+    if (name == kErrors[kind]) return ParseSpan(value, &out->call_error[kind]);
   }
   if (name == "error") return ParseSpan(value, &out->error);
   if (name == "full") return ParseNumber(value, &out->room);
@@ -111,7 +114,8 @@ DiskFault DiskFaultFromEnvironment(std::vector<std::string>* warnings) {
       warnings->push_back(
           fmt::format("NPUPROF_DISK_FAULT has \"{}\"; allowed are stall=<ms>:<ms>, stall-open, stall-finish, "
                       "stall-remove and "
-                      "stall-manifest with times like it, error=<ms>:<ms>, full=<bytes> and short=<bytes>, "
+                      "stall-manifest with times like it, error=<ms>:<ms>, error-open, error-finish and "
+                      "error-manifest, full=<bytes> and short=<bytes>, "
                       "joined by commas; no "
                       "fault is injected",
                       item));
@@ -128,6 +132,7 @@ DiskFault DiskFaultFromEnvironment(std::vector<std::string>* warnings) {
     const timespec pause{0, 5'000'000};
     while (within(faults.stall) || within(faults.call_stall[static_cast<size_t>(kind)]))
       nanosleep(&pause, nullptr);
+    return within(faults.call_error[static_cast<size_t>(kind)]) ? EIO : 0;
   };
   fault.rule = [within, faults](const WriteOp& op) mutable -> int {
     if (within(faults.stall)) return FaultWriter::kHold;

@@ -47,13 +47,15 @@ class FaultWriter final : public Writer {
 /// What NPUPROF_DISK_FAULT asks for; empty functions if it is not set.
 struct DiskFault {
   FaultWriter::Rule rule;
-  std::function<void(FileCall)> before_file_call;  ///< waits while the disk stalls
+  std::function<int(FileCall)>
+      before_file_call;  ///< waits while the disk stalls, and gives the error of the call
 };
 
 /// Reads a comma list. Times count from this call.
 ///   stall=<ms>:<ms>            from so long on, for so long, no write ends and no other call that changes files
 ///   stall-open=<ms>:<ms>       the same for calls of one kind alone; also stall-finish, stall-remove, stall-manifest
 ///   error=<ms>:<ms>            from so long on, for so long, writes fail with EIO
+///   error-open=<ms>:<ms>       the same for calls of one kind alone; also error-finish, error-manifest
 ///   full=<bytes>               there is room for so many bytes
 ///   short=<bytes>              no write takes more bytes than that
 /// Text that is not understood gives no fault and appends a sentence to @p warnings.

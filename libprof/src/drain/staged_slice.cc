@@ -55,6 +55,8 @@ struct StagedFile::Opened {
 };
 
 void StagedFile::Opened::Open(const std::string& path, bool direct, uint64_t size) {
+  error = DiskThread::Fault();
+  if (error != 0) return;
   const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
   const auto open_guarded = [&](int how) {
     const FdChange opening;
@@ -168,6 +170,7 @@ void StagedFile::Ended::Finish() {
     const FdChange closing;
     UnguardFd(fd);
     if (close(fd) != 0 && error == 0) error = errno;
+    if (error == 0) error = DiskThread::Fault();
   }
   if (fd >= 0 && error == 0 && mark_done) note_error = WriteNote(path + ".done", text);
   struct stat st;

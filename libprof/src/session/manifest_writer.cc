@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/manifest_writer.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -34,12 +37,17 @@ drain::Progress Session::ManifestWriter::Poll(const drain::Pass& pass) {
   return {};
 }
 
-void Session::ManifestWriter::Tell(std::chrono::milliseconds patience) {
+bool Session::ManifestWriter::Tell(std::chrono::milliseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   uint64_t wish = 0;
-  if (!session_.collection_->Run([&] { wish = Ask(); }, patience).ok()) return;
+  if (!session_.collection_->Run([&] { wish = Ask(); }, patience).ok()) return false;
   std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, deadline, [&] { return written_ >= wish; });
+  return changed_.wait_until(lock, deadline, [&] { return written_ >= wish; });
+}
+
+uint64_t Session::ManifestWriter::written() const {
+  std::lock_guard lock(mutex_);
+  return written_;
 }
 
 uint64_t Session::ManifestWriter::Ask() {
@@ -56,6 +64,13 @@ void Session::ManifestWriter::Write() {
       drain::FileCall::kManifest,
       [manifest, status, kept = session_.kept_, directory = session_.directory_,
        storage = session_.collection_->storage()] {
+        if (const int fault = drain::DiskThread::Fault(); fault != 0) {
+          *status = Status::Fail(
+              ErrorKind::kIo,
+              fmt::format("{}/manifest.json could not be written: {}", directory.own(), std::strerror(fault)),
+              fault);
+          return;
+        }
         std::lock_guard<std::mutex> lock(kept->mutex);
         *status = trace::WriteManifest(directory, *manifest);
         if (DiskIsFull(*status)) {

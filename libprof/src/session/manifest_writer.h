@@ -24,8 +24,11 @@ class Session::ManifestWriter final : public drain::Source {
   bool Periodic() const override { return true; }
   drain::Progress Poll(const drain::Pass& pass) override;
 
-  /// Waits until a manifest that tells of what is true now is there, at most about @p patience. Not on the drain thread.
-  void Tell(std::chrono::milliseconds patience);
+  /// Waits until a manifest that tells of what is true now is there, at most about @p patience; false if there is none
+  /// then. Not on the drain thread.
+  bool Tell(std::chrono::milliseconds patience);
+  /// Grows whenever one was written. Not on the drain thread.
+  uint64_t written() const;
 
  private:
   /// @return the number of the wish
@@ -40,7 +43,7 @@ class Session::ManifestWriter final : public drain::Source {
   uint64_t asked_ = 0;
   bool writing_ = false;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   uint64_t written_ = 0;  // newest wish that was fulfilled; guarded by mutex_
 };

@@ -290,9 +290,10 @@ class FileCallTest : public FaultTest {
     Options options = With([this](const WriteOp&) { return hung_ > 0 && stalled_ ? FaultWriter::kHold : 0; });
     options.staging_bytes = kStaging;
     options.before_file_call = [this, kind](FileCall call) {
-      if (call != kind || !stalled_) return;
+      if (call != kind || !stalled_) return 0;
       ++hung_;
       while (stalled_) std::this_thread::sleep_for(milliseconds(1));
+      return 0;
     };
     auto collection = drain_.Open(options, messages_.Handler(), nullptr);
     auto file = MakeFile(*collection, dir_.path(), "f", 64);
@@ -367,7 +368,7 @@ TEST_P(FileCallTest, CallThatNeverEndsDoesNotHoldTheCaller) {
   static auto& waiting = *new std::vector<std::unique_ptr<Drain>>;
   auto drain = std::make_unique<Drain>();
   Options options = Plain();
-  options.before_file_call = [](FileCall) {
+  options.before_file_call = [](FileCall) -> int {
     for (;;) std::this_thread::sleep_for(seconds(1));
   };
   auto collection = drain->Open(options, messages_.Handler(), nullptr);
@@ -388,6 +389,66 @@ TEST_P(FileCallTest, CallThatNeverEndsDoesNotHoldTheCaller) {
   EXPECT_FALSE(told);
   collection.reset();
   waiting.push_back(std::move(drain));
+}
+
+// The first calls of a kind fail. Two slices are written.
+class FailingCallTest : public FaultTest {
+ protected:
+  void FailsAt(FileCall kind, unsigned times) {
+    std::atomic<unsigned> failed{0};
+    Options options = Plain();
+    options.before_file_call = [&, kind](FileCall call) {
+      if (call != kind || failed == times) return 0;
+      ++failed;
+      return EIO;
+    };
+    auto collection = drain_.Open(options, messages_.Handler(), nullptr);
+    const std::string data = MakeRecords(64, 40'000);
+    auto feeder = std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), data);
+    collection->Add(feeder);
+    ASSERT_TRUE(collection->Finish(seconds(60)).ok());
+    EXPECT_EQ(failed, times);
+    EXPECT_TRUE(ReadSlices(dir_.path() + "/f") == data);
+    EXPECT_EQ(feeder->ledger.written, 40'000u);
+    EXPECT_EQ(messages_.Count("Input/output error"), 1u) << "one cause, one message";
+    EXPECT_EQ(messages_.Count(""), 1u);
+    EXPECT_TRUE(Exists(dir_.path() + "/f.slice_1.done"));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, FailingCallTest,
+                         testing::Values(Options::Choice::kUring, Options::Choice::kDirect,
+                                         Options::Choice::kPwritev),
+                         [](const auto& param) { return PathLabel(param.param); });
+
+TEST_P(FailingCallTest, SliceThatIsOpenedOnlyAtTheThirdTryCostsNothing) {
+  FailsAt(FileCall::kOpen, 2);
+  EXPECT_TRUE(Exists(dir_.path() + "/f.slice_0.done"));
+}
+
+TEST_P(FailingCallTest, SliceThatIsNotFinishedCostsItsNoteAlone) {
+  FailsAt(FileCall::kFinish, 1);
+  EXPECT_FALSE(Exists(dir_.path() + "/f.slice_0.done"));
+  EXPECT_EQ(messages_.Count("f.slice_0 could not be finished"), 1u);
+}
+
+TEST(DiskFault, CallsOfOneKindFailAlone) {
+  ASSERT_EQ(setenv("NPUPROF_DISK_FAULT", "error-open=0:600000,error-manifest=0:600000", 1), 0);
+  std::vector<std::string> warnings;
+  DiskFault fault = DiskFaultFromEnvironment(&warnings);
+  EXPECT_TRUE(warnings.empty());
+  ASSERT_TRUE(fault.before_file_call);
+  EXPECT_EQ(fault.before_file_call(FileCall::kOpen), EIO);
+  EXPECT_EQ(fault.before_file_call(FileCall::kFinish), 0);
+  EXPECT_EQ(fault.before_file_call(FileCall::kRemove), 0);
+  EXPECT_EQ(fault.before_file_call(FileCall::kManifest), EIO);
+  EXPECT_EQ(fault.rule(WriteOp{}), 0);
+  ASSERT_EQ(setenv("NPUPROF_DISK_FAULT", "error-remove=0:1", 1), 0);
+  fault = DiskFaultFromEnvironment(&warnings);
+  unsetenv("NPUPROF_DISK_FAULT");
+  EXPECT_FALSE(fault.before_file_call) << "nothing would fail";
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("\"error-remove=0:1\""), std::string::npos) << warnings[0];
 }
 
 TEST(PwritevWriterTest, WriteThatHangsDoesNotKeepSourcesFromBeingVisited) {
