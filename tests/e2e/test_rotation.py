@@ -94,6 +94,22 @@ class Rotation(ClientTest):
         self.assertEqual((1, 0, 1), (first["started"], first["ended"], first["straddling_stop"]))
         self.assertEqual({0}, {tasks["started"] for tasks in later})
 
+    def test_a_disk_that_stalls_does_not_leave_a_gap_as_long_as_the_stall(self):
+        # The second directory is due while the disk does not answer.
+        stall = 4
+        directory = self.fresh("stalled")
+        self.run_client("workload", directory, "single=1", "tasks=5", "cycles=2520000000", NPUPROF_ROTATE_SECONDS=1,
+                        NPUPROF_DISK_FAULT=f"stall=500:{stall}000")
+        profiles = [Profile(path) for path in sorted(glob.glob(os.path.join(directory, "PROF_*")))]
+        self.assertGreaterEqual(len(profiles), 2)
+        gaps = self.assert_chained(profiles)
+        self.assertLess(sum(gaps) / 1000, stall / 2)
+        self.assertGreater(self.seconds(profiles[0]), stall)
+        said = [m["text"] for m in profiles[0].manifest["messages"] if "did not answer when the next directory" in m["text"]]
+        self.assertEqual(1, len(said))
+        for profile in profiles:
+            self.assertTrue(profile.manifest["complete"])
+
     def test_by_size_with_a_file_and_a_count(self):
         config = os.path.join(self.dir, "npuprof.conf")
         with open(config, "w", encoding="utf-8") as f:

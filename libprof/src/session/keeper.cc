@@ -15,6 +15,8 @@ using Clock = std::chrono::steady_clock;
 // How often it is looked at sizes, and at what became old.
 constexpr std::chrono::milliseconds kSizeLook{100};
 constexpr std::chrono::seconds kKeepLook{10};
+// After a turn that was left out.
+constexpr std::chrono::milliseconds kNextTry{250};
 
 }  // namespace
 
@@ -78,13 +80,13 @@ void Keeper::Run(State& state) {
   while (!state.stop) {
     lock.unlock();
     const auto now = Clock::now();
-    bool rotated = false;
+    bool rotated = false, left_out = false;
     const bool late =
         keeping.rotate_seconds > 0 && now - begun >= std::chrono::seconds(keeping.rotate_seconds);
     if (late || (keeping.rotate_bytes > 0 && duties.used_bytes() >= keeping.rotate_bytes)) {
-      duties.rotate();
-      begun = Clock::now();
-      rotated = true;
+      rotated = duties.rotate();
+      if (rotated) begun = Clock::now();
+      left_out = !rotated;
     }
     if (keeping.removes() && (rotated || now - looked >= kKeepLook)) {
       for (const std::string& path : RemoveOld(duties.output, duties.own(), keeping, ages.Now()))
@@ -96,6 +98,7 @@ void Keeper::Run(State& state) {
       next = std::min(next, begun + std::chrono::seconds(keeping.rotate_seconds));
     if (keeping.rotate_bytes > 0) next = std::min(next, Clock::now() + kSizeLook);
     if (keeping.removes()) next = std::min(next, looked + kKeepLook);
+    if (left_out) next = Clock::now() + kNextTry;
     lock.lock();
     state.changed.wait_until(lock, next, [&] { return state.stop; });
   }

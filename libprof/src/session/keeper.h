@@ -24,8 +24,8 @@ class Keeper {
     /// Name of the directory that is being written, and what it takes; called on the thread, with no lock held.
     std::function<std::string()> own;
     std::function<uint64_t()> used_bytes;
-    /// Ends the directory and begins the next.
-    std::function<void()> rotate;
+    /// Ends the directory and begins the next. False if it was not done, and should be tried again soon.
+    std::function<bool()> rotate;
     std::function<void(const std::string& removed)> told;
   };
 

@@ -180,8 +180,8 @@ class Manager {
   void RemoveSubscriptionFiles() const;
   /// Has the next directories begun in time and old ones removed, if settings of the session ask for it.
   void StartKeeper(Window& window, const std::string& output);
-  /// Ends the directory of a window and begins the next.
-  void Rotate(unsigned number);
+  /// Ends the directory of a window and begins the next. False if that has to wait for the disk.
+  bool Rotate(unsigned number);
   /// What all windows but @p without ask of components, with the path of @p newest.
   Components::Command CommandFor(const Session& newest, const Session* without = nullptr) const;
   std::vector<std::string> TellOfEnd(const Session& ending);

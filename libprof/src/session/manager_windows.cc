@@ -146,7 +146,7 @@ void Manager::StartKeeper(Window& window, const std::string& output) {
     const Window* own = lock ? FindWindow(number) : nullptr;
     return own ? own->session->used_bytes() : 0;
   };
-  duties.rotate = [this, number] { Rotate(number); };
+  duties.rotate = [this, number] { return Rotate(number); };
   duties.told = [](const std::string& removed) {
     LogDetail(removed + " was removed, as NPUPROF_KEEP_* asks");
   };
@@ -158,10 +158,12 @@ void Manager::StartKeeper(Window& window, const std::string& output) {
   }
 }
 
-void Manager::Rotate(unsigned number) {
+bool Manager::Rotate(unsigned number) {
   std::lock_guard<ControlLock> lock(control_);
   Window* window = exiting_ ? nullptr : FindWindow(number);
-  if (!window) return;
+  if (!window) return true;
+  // Nothing would be recorded from the end of this directory until the disk has taken it all.
+  if (!window->session->DiskAnswers()) return false;
   window->session->StopDevices(Session::Then::kNextDirectory);
   TellComponents([&] { return TellOfEnd(*window->session); });
   if (const Result result = window->session->Stop(Session::Then::kNextDirectory); !result.ok())
@@ -178,7 +180,7 @@ void Manager::Rotate(unsigned number) {
   if (result.ok()) result = fresh->Open(request);
   if (result.ok()) {
     window->session = std::move(fresh);
-    return;
+    return true;
   }
   --starts_;
   LogError("profiling ends, because the next directory could not be begun: " + result.text);
@@ -187,6 +189,7 @@ void Manager::Rotate(unsigned number) {
       std::ranges::find_if(windows_, [window](const auto& one) { return one.get() == window; });
   const std::unique_ptr<Window> ended = std::move(*found);
   windows_.erase(found);
+  return true;
 }
 
 }  // namespace npuprof

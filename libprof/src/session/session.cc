@@ -37,6 +37,8 @@ constexpr milliseconds kTaskPatienceBetween{20};  // where the next directory wa
 constexpr seconds kFinishPatience{30};
 // The program waits as long when the disk does not answer; the drain thread tells within a second anyway.
 constexpr milliseconds kTellPatience{100};
+// For all that is staged to be written, and then for a manifest, before a directory ends that needs not.
+constexpr milliseconds kLookPatience{200};
 constexpr size_t kNamesReserveBytes = 128 << 10;  // names of the last second before the disk was full
 std::string CommandLine() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -189,7 +191,7 @@ Result Session::Open(const Request& request) {
 
 void Session::TellOfDevices() {
   if (!manifest_writer_) return;  // Open() calls once more
-  manifest_writer_->Tell(kTellPatience);
+  static_cast<void>(manifest_writer_->Tell(kTellPatience));
 }
 
 Result Session::BeginDirectory(const Request& request) {
@@ -199,7 +201,7 @@ Result Session::BeginDirectory(const Request& request) {
       !status.ok()) {
     return FromStatus(status);
   }
-  kept_ = std::make_shared<Kept>();
+  kept_ = std::make_shared<KeptRoom>();
   for (const Status& status : {lock_.Take(directory_), kept_->end.Take(directory_.own(), kReserveBytes),
                                kept_->names.Take(directory_.own(), kNamesReserveBytes)}) {
     if (!status.ok()) messages_.Add(drain::Severity::kWarning, status.text);
@@ -361,6 +363,25 @@ void Session::StopDevices(Then then) {
   }
 }
 
+bool Session::DiskAnswers() {
+  // A disk that is only slow does some of it from one look to the next.
+  const auto bytes = [this] { return collection_->cost().bytes_written; };
+  const auto manifests = [this] { return manifest_writer_->written(); };
+  const auto [bytes_before, manifests_before] = last_look_.value_or(std::pair(bytes(), manifests()));
+  const bool written =
+      collection_->Flush(kLookPatience).kind != ErrorKind::kTimeout || bytes() != bytes_before;
+  const bool told = written && (manifest_writer_->Tell(kLookPatience) || manifests() != manifests_before);
+  if (told) {
+    last_look_.reset();
+    return true;
+  }
+  last_look_ = {bytes(), manifests()};
+  messages_.Add(
+      drain::Severity::kInfo,
+      "the disk did not answer when the next directory was to begin; this one goes on until it does");
+  return false;
+}
+
 Result Session::Stop(Then then) {
   StopDevices(then);  // those opened meanwhile
   if (wanted_.data_types & ACL_PROF_MSPROFTX) {
@@ -393,11 +414,7 @@ Result Session::Stop(Then then) {
     messages_.Add(
         drain::Severity::kInfo,
         fmt::format("{} ranges of marks ended here, but began before; they are not recorded", early));
-  {
-    std::lock_guard<std::mutex> lock(kept_->mutex);
-    kept_->end.Release();
-    kept_->names.Release();
-  }
+  kept_->GiveBack(done);
   if (const unsigned left = done ? collection_->storage()->WriteLeftOver() : 0; left > 0) {
     messages_.Add(drain::Severity::kWarning,
                   fmt::format("{} slices have no .done, for want of room; npuprof repair writes it", left));

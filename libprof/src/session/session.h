@@ -7,8 +7,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/device_file.h"
@@ -19,6 +21,7 @@
 #include "session/config.h"
 #include "session/device_collector.h"
 #include "session/keeping.h"
+#include "session/kept_room.h"
 #include "session/messages.h"
 #include "session/mstx.h"
 #include "session/plan.h"
@@ -78,6 +81,8 @@ class Session {
   /// otherwise be a task of which no host record gives the name. Tasks that run may end as long as nobody waits to go on;
   /// of others that start meanwhile nothing is recorded.
   void StopDevices(Then then = Then::kNothing);
+  /// False if the disk takes nothing now. Waits less than a second to find out; only where the next directory is to begin.
+  bool DiskAnswers();
   /// Stops devices and host, completes the directory. The components have been stopped before.
   Result Stop(Then then = Then::kNothing);
 
@@ -107,12 +112,6 @@ class Session {
 
  private:
   class ManifestWriter;
-  /// What those share who replace the manifest, and may outlive the session where a disk does not answer.
-  struct Kept {
-    std::mutex mutex;
-    /// Room for the end of the run, and for dictionaries once the disk is full; it is given back then.
-    trace::SpaceReserve end, names;
-  };
 
   Session() = default;
   Result Prepare(const Request& request);
@@ -144,7 +143,7 @@ class Session {
   Keeping keeping_;
   trace::ProfDirectory directory_;
   trace::DirectoryLock lock_;
-  std::shared_ptr<Kept> kept_;
+  std::shared_ptr<KeptRoom> kept_;
   trace::HostFacts host_;
   std::string command_line_, runtime_;
   trace::Instant begin_;
@@ -155,6 +154,8 @@ class Session {
   uint64_t stop_begin_ns_ = 0, stop_ns_ = 0;
   std::string continues_;  // the directory before this one
   uint64_t gap_ns_ = 0;    // since its end
+  std::optional<std::pair<uint64_t, uint64_t>>
+      last_look_;  // at the disk, which did not answer: what it had done
   bool complete_ = false;
   bool stopped_ = false;
   size_t staging_bytes_ = 0, host_ring_bytes_ = 0;
