@@ -4,8 +4,8 @@
 #   cmake -S . -B build/arm64 -G Ninja --toolchain cmake/aarch64.cmake -DCMAKE_SYSROOT=DIR \
 #         -DNPUPROF_PYTHON_PACKAGE=OFF -DNPUPROF_DEMO=OFF -DNPUPROF_BENCHMARKS=OFF
 #
-# DIR: arm64's libc6-dev, libfmt-dev, liburing-dev, nlohmann-json3-dev, libcli11-dev and libgtest-dev with what they
-# need, unpacked. tests/kernel/lab makes such a directory.
+# DIR: arm64's libc6-dev, libfmt-dev, liburing-dev, nlohmann-json3-dev, libcli11-dev, libsqlite3-dev, libprotozero-dev and
+# libgtest-dev with what they need, unpacked. tests/kernel/lab makes such a directory.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -12,6 +12,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "database/analyze.h"
+#include "database/export.h"
 #include "npuprof/commands.h"
 #include "npuprof/error.h"
 #include "npuprof/interruption.h"
@@ -41,8 +43,17 @@ uint64_t PeakMemory() {
   return 0;
 }
 
+constexpr const char *kDatabase = "db", *kCommunication = "communication",
+                     *kCommunicationDb = "communication-db";
+
+std::vector<std::string> Formats() {
+  std::vector<std::string> formats = analysis::KnownFormats();
+  formats.insert(formats.end(), {kDatabase, kCommunication, kCommunicationDb});
+  return formats;
+}
+
 void CheckFormats(const std::vector<std::string>& formats) {
-  const auto& known = analysis::KnownFormats();
+  const auto known = Formats();
   for (const std::string& format : formats) {
     if (std::find(known.begin(), known.end(), format) == known.end()) {
       throw Error(fmt::format("'{}' is no export format; known are {}", format, fmt::join(known, ", ")),
@@ -129,6 +140,46 @@ void Print(const analysis::ExportResult& result, const std::string& aged, const 
   if (result.simulated) fmt::print("{}", mark);
 }
 
+void AddDatabase(const analysis::Profile& profile, const analysis::ExportOptions& request, bool alone,
+                 analysis::ExportResult* result) {
+  const database::Result made = database::Export(profile, request);
+  result->files.push_back(made.path);
+  if (made.kept) {
+    result->warnings.push_back({made.path.string(), 0, 0, "is complete already and was left as it is"});
+    return;
+  }
+  uint64_t rows = 0;
+  for (const auto& [table, count] : made.rows) rows += count;
+  result->rows[kDatabase] = rows;
+  result->failures.insert(result->failures.end(), made.failures.begin(), made.failures.end());
+  if (!alone) return;  // the same records have been reported
+  result->broken_records = made.broken_records;
+  result->warnings.insert(result->warnings.end(), made.warnings.begin(), made.warnings.end());
+}
+
+// What the analysis writes, and the formats that need SQLite.
+analysis::ExportResult ExportAll(const analysis::Profile& profile, analysis::ExportOptions request) {
+  const bool database = std::erase(request.formats, kDatabase) > 0;
+  const bool text = std::erase(request.formats, kCommunication) > 0;
+  const bool communication = std::erase(request.formats, kCommunicationDb) > 0 || text;
+  const bool alone = (database || communication) && request.formats.empty();
+  analysis::ExportResult result;
+  if (!alone) {
+    result = analysis::Export(profile, request);
+  } else {
+    result.simulated = profile.simulated();
+    result.losses = profile.losses();
+    result.warnings = profile.warnings();
+  }
+  if (database) AddDatabase(profile, request, alone, &result);
+  if (communication) {
+    const database::Analysis analysis = database::Analyze(profile, request, text);
+    result.files.insert(result.files.end(), analysis.files.begin(), analysis.files.end());
+    result.rows[kCommunication] = analysis.operators;
+  }
+  return result;
+}
+
 int Export(const Options& options) {
   CheckFormats(options.formats);
   const auto begin = std::chrono::steady_clock::now();
@@ -154,7 +205,7 @@ int Export(const Options& options) {
                     128 + signal);
       }
     };
-    result = analysis::Export(profile, request);
+    result = ExportAll(profile, request);
     lost_altogether = LostAltogether(profile, result);
     aged = profile.AgedText();
     if (profile.aged()) {
@@ -185,11 +236,12 @@ void AddExport(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("export", "Turn a PROF_* directory into tables and a timeline.");
   command->add_option("PROF_DIR", options->directory, "A PROF_* directory, or a directory with exactly one")
       ->required();
-  command->add_option("--output", options->output,
-                      "Where to write (default: PROF_DIR/mindstudio_profiler_output)");
+  command->add_option(
+      "--output", options->output,
+      "Where to write (default: PROF_DIR/mindstudio_profiler_output, of the database PROF_DIR itself)");
   command
       ->add_option("--format", options->formats,
-                   fmt::format("Comma list of {} (default: {})", fmt::join(analysis::KnownFormats(), ", "),
+                   fmt::format("Comma list of {} (default: {})", fmt::join(Formats(), ", "),
                                fmt::join(analysis::DefaultFormats(), ",")))
       ->delimiter(',');
   command
@@ -202,13 +254,16 @@ void AddExport(CLI::App& app, Action& action) {
       "  npuprof export out/PROF_000001_*\n"
       "  npuprof export out --format csv --output tables\n"
       "  npuprof export out --format perfetto\n"
+      "  npuprof export out --format csv,json,db\n"
       "  npuprof export out --json | jq .rows\n"
       "Tables: " +
       fmt::format("{}", fmt::join(analysis::KnownTables(), ", ")) +
       ".\n"
       "The timeline opens in ui.perfetto.dev, as JSON (msprof_*.json) also in chrome://tracing; \"perfetto\" "
       "writes\n"
-      "the same as msprof_*.pftrace, a fraction of the size.");
+      "the same as msprof_*.pftrace, a fraction of the size.\n"
+      "\"db\" writes the published SQLite database, msprof_*.db. A complete one that is there is left as it "
+      "is.");
   command->callback([options, &action] { action = [options] { return Export(*options); }; });
 }
 

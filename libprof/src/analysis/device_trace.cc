@@ -282,7 +282,7 @@ void DeviceTrace::LoadPmu(const std::function<void(uint64_t)>& progress) {
   }
 }
 
-void DeviceTrace::Join(const HostTrace& host, const DeviceClock& clock) {
+void DeviceTrace::Join(const HostTrace& host, const DeviceClock& clock, bool keep_wholes) {
   const auto device = static_cast<uint16_t>(device_);
   const std::vector<Flip>* flips = nullptr;
   bool one_sided = false;
@@ -326,6 +326,9 @@ void DeviceTrace::Join(const HostTrace& host, const DeviceClock& clock) {
       if (has_whole && !by_parts) {
         if (whole.pmu == DeviceTask::kNoPmu) whole.pmu = part.pmu;
         if (whole.side == 0) whole.side = part.side;
+        tasks_[out++] = whole;
+      } else if (has_whole && keep_wholes) {
+        whole.is_whole = true;
         tasks_[out++] = whole;
       }
       has_whole = by_parts = false;

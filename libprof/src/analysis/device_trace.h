@@ -25,6 +25,7 @@ struct DeviceTask {
   uint16_t context = 0;  ///< sub-tasks: context id
   uint8_t sqe = 0;       ///< scheduler's task type
   bool is_subtask = false;
+  bool is_whole = false;  ///< of a task that is shown by its parts, and kept beside them
 };
 static_assert(sizeof(DeviceTask) == 48, "one per task of the run");
 
@@ -60,8 +61,8 @@ class DeviceTrace {
   void LoadMarks(const std::function<void(uint64_t)>& progress);
   /// Tasks and, if asked for, the places of their counters; sampled counters have another layout.
   void LoadTasks(bool with_counters, const std::function<void(uint64_t)>& progress);
-  /// Ties tasks to the host's tracks; of a fused task either the task or its sub-tasks stay.
-  void Join(const HostTrace& host, const class DeviceClock& clock);
+  /// Ties tasks to the host's tracks; of a fused task either the task or its sub-tasks stay, or with `keep_wholes` both.
+  void Join(const HostTrace& host, const class DeviceClock& clock, bool keep_wholes = false);
   /// Orders tasks by start for the exporters.
   void SortByStart();
 

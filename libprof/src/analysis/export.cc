@@ -23,6 +23,7 @@
 #include "analysis/perfetto_timeline.h"
 #include "analysis/readme.h"
 #include "analysis/record_reader.h"
+#include "analysis/samples/device_marks.h"
 #include "analysis/samples/run.h"
 #include "analysis/step_trace.h"
 #include "analysis/task_tables.h"
@@ -88,7 +89,6 @@ class Exporter {
   }
   std::string OutOfMemory() const;
   void ExportDevice(size_t device);
-  void CollectMarks(const DeviceInfo& info, const DeviceTrace& trace, const DeviceClock& clock);
   void ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock, const DeviceTask& task,
                   RecordLoader* loader);
   void ExportSamples();
@@ -307,7 +307,7 @@ void Exporter::ExportDevice(size_t device) {
   DeviceTrace& trace = *devices_[device];
   const DeviceClock clock(profile_, device, &diagnostics_);
   steps_[info.id] = BuildSteps(trace.marks(), clock);
-  CollectMarks(info, trace, clock);
+  CollectMarks(info, trace, clock, &marks_);
   for (const char* kind : {"socpmu", "aicpu"}) {
     if (TotalBytes(index_.Get(fmt::format("{}/data/{}.data.{}", info.directory, kind, info.id))) > 0)
       task_names_.try_emplace(info.id);
@@ -333,20 +333,6 @@ void Exporter::ExportDevice(size_t device) {
   if (timeline_) timeline_->AddSteps(steps_[info.id]);
   result_.devices.push_back(trace.counts());
   devices_[device].reset();  // one device's tasks in memory at a time
-}
-
-// The first stamp of a number is a mark, or begins the range that the last one ends.
-void Exporter::CollectMarks(const DeviceInfo& info, const DeviceTrace& trace, const DeviceClock& clock) {
-  constexpr uint16_t kMark = 11, kRangeEnd = 12;
-  for (const StepMark& mark : trace.marks()) {
-    if (mark.tag != kMark && mark.tag != kRangeEnd) continue;
-    const int64_t wall = clock.Wall(mark.time);
-    const auto [place, first] = marks_.try_emplace(
-        mark.index, DeviceMark{info.id, info.simulated, wall, wall, mark.stream, mark.task});
-    if (first) continue;
-    place->second.begin_ns = std::min(place->second.begin_ns, wall);
-    place->second.end_ns = std::max(place->second.end_ns, wall);
-  }
 }
 
 void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock,

@@ -21,12 +21,38 @@ std::string Unit(const Metric& metric) {
   return metric.unit == "GB/s" || metric.unit == "KB" ? fmt::format("({})", metric.unit) : std::string();
 }
 
+bool IsCounted(const Metric& metric, const std::vector<uint32_t>& list) {
+  const auto counted = [&](uint32_t event) {
+    const auto it = std::find(list.begin(), list.end(), event);
+    return it != list.end() && static_cast<size_t>(it - list.begin()) < kCounters;
+  };
+  return std::all_of(metric.terms.begin(), metric.terms.end(),
+                     [&](const auto& t) { return counted(t.event); }) &&
+         (metric.per != Per::kEvent || counted(metric.per_event));
+}
+
+// What else can be computed from the counters, of groups that have the name on either kind of core.
+void AddOthers(const std::string& group_name, const std::vector<uint32_t>& list,
+               std::vector<const Metric*>* metrics) {
+  for (const auto* groups : {&A2().groups, &A2().recorded}) {
+    for (const auto& group : *groups) {
+      if (group.cube.name != group_name && group.vector.name != group_name) continue;
+      for (const auto& metric : group.metrics) {
+        const bool present = std::any_of(metrics->begin(), metrics->end(),
+                                         [&](const Metric* other) { return other->name == metric.name; });
+        if (!present && IsCounted(metric, list)) metrics->push_back(&metric);
+      }
+    }
+  }
+}
+
 }  // namespace
 
-PmuColumns::PmuColumns(const DeviceInfo& device, Diagnostics* diagnostics) : device_(device) {
-  AddSide(CoreSide::kCube, diagnostics);
+PmuColumns::PmuColumns(const DeviceInfo& device, Diagnostics* diagnostics, Metrics metrics)
+    : device_(device) {
+  AddSide(CoreSide::kCube, metrics, diagnostics);
   const bool has_cube = !columns_.empty();
-  AddSide(CoreSide::kVector, diagnostics);
+  AddSide(CoreSide::kVector, metrics, diagnostics);
   if (has_cube) Add(Kind::kCubeUtilization, CoreSide::kCube, "cube_utilization(%)");
 }
 
@@ -48,7 +74,7 @@ void PmuColumns::Add(Kind kind, CoreSide side, std::string name, const Metric* m
   names_.push_back(std::move(name));
 }
 
-void PmuColumns::AddSide(CoreSide side, Diagnostics* diagnostics) {
+void PmuColumns::AddSide(CoreSide side, Metrics wanted, Diagnostics* diagnostics) {
   const bool cube = side == CoreSide::kCube;
   const std::string& group_name = cube ? device_.cube_metrics : device_.vector_metrics;
   const auto& list = events(side);
@@ -71,10 +97,6 @@ void PmuColumns::AddSide(CoreSide side, Diagnostics* diagnostics) {
     }
     return;
   }
-  const auto counted = [&](uint32_t event) {
-    const auto it = std::find(list.begin(), list.end(), event);
-    return it != list.end() && static_cast<size_t>(it - list.begin()) < kCounters;
-  };
   bool known = false, complete = true;
   std::vector<const Metric*> metrics;
   for (const auto* groups : {&A2().groups, &A2().recorded}) {
@@ -84,9 +106,7 @@ void PmuColumns::AddSide(CoreSide side, Diagnostics* diagnostics) {
       known = true;
       for (const auto& metric : group.metrics) {
         if (!(cube ? metric.cube : metric.vector)) continue;
-        const bool usable = std::all_of(metric.terms.begin(), metric.terms.end(),
-                                        [&](const auto& t) { return counted(t.event); }) &&
-                            (metric.per != Per::kEvent || counted(metric.per_event));
+        const bool usable = IsCounted(metric, list);
         if (usable) metrics.push_back(&metric);
         complete &= usable;
       }
@@ -104,6 +124,7 @@ void PmuColumns::AddSide(CoreSide side, Diagnostics* diagnostics) {
                       fmt::format("the events listed for {} cores do not suffice for every metric of {}",
                                   cube ? "cube" : "vector", group_name));
   }
+  if (wanted == Metrics::kEvery) AddOthers(group_name, list, &metrics);
   add_common();
   for (const Metric* metric : metrics) {
     if (!metric->time.empty()) {
@@ -214,6 +235,40 @@ void PmuColumns::Write(const Task& task, size_t index, CsvFile* file) const {
       break;
     }
   }
+}
+
+std::vector<std::pair<size_t, std::string>> PmuColumns::SingleSided() const {
+  std::vector<std::pair<size_t, std::string>> columns;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    if (column.kind == Kind::kCubeUtilization) continue;
+    std::string name =
+        column.kind == Kind::kTime ? fmt::format("{}_total_time", Prefix(column.side)) : names_[i];
+    if (name.ends_with("(us)")) name.resize(name.size() - 4);
+    columns.emplace_back(i, std::move(name));
+  }
+  return columns;
+}
+
+std::optional<double> PmuColumns::Number(const Task& task, size_t index) const {
+  const Column& column = columns_[index];
+  const Row& row = task.rows[static_cast<size_t>(column.side)];
+  if (!task.counted || row.unknown) return std::nullopt;
+  switch (column.kind) {
+    case Kind::kTime:
+      return row.microseconds * 1000;
+    case Kind::kCycles:
+      return static_cast<double>(row.raw_cycles);
+    case Kind::kMetric:
+      return Value(row, column);
+    case Kind::kMetricTime:
+      return row.microseconds * 1000 * Value(row, column);
+    case Kind::kCounter:
+      return row.counters ? static_cast<double>((*row.counters)[column.counter]) : 0;
+    case Kind::kCubeUtilization:
+      break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace npuprof::analysis

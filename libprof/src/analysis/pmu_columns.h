@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,10 @@ namespace npuprof::analysis {
 class PmuColumns {
  public:
   /// Columns that the counters of `device` allow. Unknown group names give none, and a warning.
-  PmuColumns(const DeviceInfo& device, Diagnostics* diagnostics);
+  /// Tables leave out what says nothing about a kind of core, such as matrix units of vector cores; with kEvery, which is
+  /// what databases have, it is there.
+  enum class Metrics { kTelling, kEvery };
+  PmuColumns(const DeviceInfo& device, Diagnostics* diagnostics, Metrics metrics = Metrics::kTelling);
 
   /// Names in published order, each with its unit.
   const std::vector<std::string>& names() const { return names_; }
@@ -44,6 +48,11 @@ class PmuColumns {
   /// Writes the cell of names()[column]; N/A if the task has no counters.
   void Write(const Task& task, size_t column, CsvFile* file) const;
 
+  /// Columns that belong to one kind of core, by their names without the unit of a time.
+  std::vector<std::pair<size_t, std::string>> SingleSided() const;
+  /// The unrounded value of such a column, times in nanoseconds; nothing if it is not known.
+  std::optional<double> Number(const Task& task, size_t column) const;
+
  private:
   enum class Kind { kTime, kCycles, kMetric, kMetricTime, kCounter, kCubeUtilization };
   struct Column {
@@ -53,7 +62,7 @@ class PmuColumns {
     size_t counter = 0;                            ///< of kCounter, or what Per::kEvent divides by
     std::vector<std::pair<size_t, double>> terms;  ///< counter and factor
   };
-  void AddSide(CoreSide side, Diagnostics* diagnostics);
+  void AddSide(CoreSide side, Metrics metrics, Diagnostics* diagnostics);
   void Add(Kind kind, CoreSide side, std::string name, const Metric* metric = nullptr, size_t counter = 0);
   const std::vector<uint32_t>& events(CoreSide side) const;
   Row RowOf(CoreSide which, const TaskPmu& pmu, const SideSum& side, const Operator& op,

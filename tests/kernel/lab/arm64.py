@@ -13,8 +13,8 @@ from kernels import Unavailable
 # What the suites use, and what the tree's libraries and programs are built with.
 PACKAGES = ["base-passwd", "bash", "coreutils", "grep", "kmod", "mount", "python3", "busybox-static", "libstdc++6",
             "linux-perf", "udev", "systemd-standalone-sysusers",
-            "libc6-dev", "libcli11-dev", "libfmt-dev", "libgtest-dev", "libjpeg62-turbo-dev", "liburing-dev",
-            "nlohmann-json3-dev"]
+            "libc6-dev", "libcli11-dev", "libfmt-dev", "libgtest-dev", "libjpeg62-turbo-dev",
+            "libprotozero-dev", "libsqlite3-dev", "liburing-dev", "nlohmann-json3-dev"]
 
 # The least that the suites need.
 TARGETS = ["npuprof", "aclprof", "npuprof_conformance", "npuprof_selftest", "npusim_port_guest", "plain", "demo"]

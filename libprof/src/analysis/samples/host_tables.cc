@@ -87,6 +87,7 @@ class CpuSamples {
     }
     const int64_t wall = Wall(run_, before_ns_);  // a step from the beginning of the interval
     counters_.Add("CPU Avg", wall, {{"Usage(%)", cpus_ == 0 ? 0 : all / static_cast<double>(cpus_)}});
+    for (const auto& [cpu, share] : usage) run_.Stored("CPU_USAGE", {wall, cpu, share});
     for (const auto& [cpu, share] : usage)
       counters_.Add(fmt::format("CPU {}", cpu), wall, {{"Usage(%)", share}});
   }
@@ -162,7 +163,11 @@ void HostMemoryTable(SampleRun& run) {
     const double share =
         std::round(static_cast<double>(numbers[2]) * kPageKilobytes * 1e8 / static_cast<double>(total)) / 1e6;
     peak = std::max(peak, share);
-    if (before) counters.Add("Memory Usage", Wall(run, *before), {{"Usage(%)", share}});
+    if (before) {
+      const int64_t wall = Wall(run, *before);
+      run.Stored("HOST_MEM_USAGE", {wall, share});
+      counters.Add("Memory Usage", wall, {{"Usage(%)", share}});
+    }
     before = numbers[0];
   }
   if (!before) return;
@@ -199,7 +204,9 @@ void HostNetworkTable(SampleRun& run) {
       const double rate = static_cast<double>(now->bytes - before->bytes) / 1024 /
                           (static_cast<double>(now->ns - before->ns) / 1e9);
       peak = std::max(peak, rate);
-      counters.Add("Network Usage", Wall(run, before->ns), {{"Usage(%)", rate * 100 / speed}});
+      const int64_t wall = Wall(run, before->ns);
+      run.Stored("HOST_NETWORK_USAGE", {wall, rate * 100 / speed, rate * 1024});
+      counters.Add("Network Usage", wall, {{"Usage(%)", rate * 100 / speed}});
     }
     before = now;
   };

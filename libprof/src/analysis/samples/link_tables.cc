@@ -31,6 +31,17 @@ constexpr RecordFormat kPcieFormat{96, false, 0, 0};
 constexpr size_t kPcieFirst = 12;  // place of the first triple
 constexpr size_t kPcieLatency = 3;
 
+// Rates in bytes per second, latencies in nanoseconds; the least, the most and the mean of each.
+void StorePcie(const SampleRun& run, int device, int64_t wall, const uint8_t* record) {
+  const auto at = [&](size_t mode, size_t i) {
+    const double unit = mode == kPcieLatency ? 1 : 1e6;
+    return Get<uint32_t>(record, kPcieFirst + 12 * mode + 4 * i) * unit;
+  };
+  run.Stored("PCIE", {device,   wall,     at(0, 0), at(0, 1), at(0, 2), at(1, 0), at(1, 1), at(1, 2),
+                      at(2, 0), at(2, 1), at(2, 2), at(3, 0), at(3, 1), at(3, 2), at(4, 0), at(4, 1),
+                      at(4, 2), at(5, 0), at(5, 1), at(5, 2), at(6, 0), at(6, 1), at(6, 2)});
+}
+
 struct PortColumns {
   enum : size_t {
     kTime,
@@ -75,7 +86,8 @@ struct Port {
   std::array<Flow, 2> latest{};
 };
 
-void PortTable(SampleRun& run, const char* name, const char* kind, Timeline::Layer layer) {
+void PortTable(SampleRun& run, const char* name, const char* kind, const char* stored,
+               Timeline::Layer layer) {
   SampleTable& table =
       run.Table(name, {"Device_id", "Timestamp(us)", "Bandwidth(MB/s)", "Rx Bandwidth efficiency(%)",
                        "rxPacket/s", "rxError rate(%)", "rxDropped rate(%)", "Tx Bandwidth efficiency(%)",
@@ -98,6 +110,12 @@ void PortTable(SampleRun& run, const char* name, const char* kind, Timeline::Lay
       port.last = std::max(port.last, wall);
       port.bandwidth = line[PortColumns::kBandwidth];
       ++port.samples;
+      using P = PortColumns;
+      run.Stored(stored, {device.info.id, wall, static_cast<double>(line[P::kBandwidth]) * kMegabyte,
+                          line[P::kRxPacketRate], line[P::kRxByteRate], line[P::kRxPackets],
+                          line[P::kRxBytes], line[P::kRxErrors], line[P::kRxDropped], line[P::kTxPacketRate],
+                          line[P::kTxByteRate], line[P::kTxPackets], line[P::kTxBytes], line[P::kTxErrors],
+                          line[P::kTxDropped], line[P::kPort]});
       constexpr std::array<const char*, 2> kNames = {"Rx", "Tx"};
       for (size_t i = 0; i < kNames.size(); ++i) {
         const Flow flow = ReadFlow(line, i == 0 ? PortColumns::kRxPacketRate : PortColumns::kTxPacketRate);
@@ -126,11 +144,11 @@ void PortTable(SampleRun& run, const char* name, const char* kind, Timeline::Lay
 }  // namespace
 
 void NicTable(SampleRun& run) {
-  PortTable(run, "nic", "nic.data", Timeline::kNic);
+  PortTable(run, "nic", "nic.data", "NIC", Timeline::kNic);
 }
 
 void RoceTable(SampleRun& run) {
-  PortTable(run, "roce", "roce.data", Timeline::kRoce);
+  PortTable(run, "roce", "roce.data", "ROCE", Timeline::kRoce);
 }
 
 void HccsTable(SampleRun& run) {
@@ -156,6 +174,8 @@ void HccsTable(SampleRun& run) {
       if (!before.empty()) {
         const int64_t wall = device.times.Nanoseconds(line[0]);
         const double seconds = static_cast<double>(line[0] - before[0]) / 1e9;
+        run.Stored("HCCS", {device.info.id, wall, static_cast<double>(line[1] - before[1]) / seconds,
+                            static_cast<double>(line[2] - before[2]) / seconds});
         for (size_t i = 0; i < kNames.size(); ++i) {
           const double rate = static_cast<double>(line[i + 1] - before[i + 1]) / kMegabyte / seconds;
           spreads[i].Take(rate, rate, rate);
@@ -200,6 +220,7 @@ void PcieTable(SampleRun& run) {
       for (size_t mode = 0; mode < kModes.size(); ++mode)
         spreads[mode].Take(values[mode][0], values[mode][1], values[mode][2]);
       const int64_t wall = device.times.Nanoseconds(Get<uint64_t>(record, 0));
+      StorePcie(run, device.info.id, wall, record);
       counters.Add("PCIe_post", wall, {{"Rx", means[4]}, {"Tx", means[0]}});
       counters.Add("PCIe_nonpost", wall, {{"Rx", means[5]}, {"Tx", means[1]}});
       counters.Add("PCIe_cpl", wall, {{"Rx", means[6]}, {"Tx", means[2]}});

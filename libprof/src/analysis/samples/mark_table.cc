@@ -68,10 +68,20 @@ class MarkWriter {
                  plain(mark.message_type), mark.message, domain,
                  device ? Micros(device->begin_ns) + '\t' : "N/A",
                  device ? Micros(device->end_ns) + '\t' : "N/A"});
+    Store(mark, begin, end, domain);
     if (run_.in.timeline) Show(mark, begin, end, domain, device);
   }
 
  private:
+  void Store(const Mark& mark, int64_t begin, int64_t end, std::string_view domain) {
+    constexpr uint32_t kNone = UINT32_MAX;
+    const int64_t thread = static_cast<int64_t>(mark.process) << 32 | mark.thread;
+    const uint64_t connection = mark.extended ? kFirstMarkConnection + mark.number : kPlainMarkConnection;
+    run_.Stored("MSTX_EVENTS",
+                {begin, end, mark.event, kNone, mark.extended ? kNone : mark.category, mark.message, thread,
+                 thread, mark.extended ? domain : std::string_view(), connection});
+  }
+
   void Show(const Mark& mark, int64_t begin, int64_t end, std::string_view domain, const DeviceMark* device) {
     Timeline& timeline = *run_.in.timeline;
     if (!begun_) timeline.BeginMarks(run_.in.profile.process_name());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "analysis/names.h"
@@ -75,6 +76,7 @@ void HbmTable(SampleRun& run) {
           seconds > 0 ? static_cast<double>(Get<uint64_t>(record, 8)) * kHbmBytes / kMegabyte / seconds : 0;
       direction.sum += rate;
       ++direction.samples;
+      run.Stored("HBM", {device.info.id, wall, rate * kMegabyte, unit, event == 0 ? "read" : "write"});
       counters.Add(fmt::format("HBM {}/{}", unit, kNames[event]), wall,
                    {{fmt::format("{}(MB/s)", kNames[event]), rate}});
     }
@@ -132,6 +134,7 @@ void LlcTable(SampleRun& run) {
       ++unit->samples;
       unit->counts = {};
       unit->have = 0;
+      run.Stored("LLC", {device.info.id, number, wall, hit_rate, std::llround(throughput * kMegabyte), mode});
       counters.Add(fmt::format("LLC {} {}/Hit Rate", number, title), wall, {{"Hit Rate(%)", hit_rate}});
       counters.Add(fmt::format("LLC {} {}/Throughput", number, title), wall,
                    {{"Throughput(MB/s)", throughput}});
@@ -194,6 +197,7 @@ void NpuMemoryTable(SampleRun& run) {
         const auto ddr = Get<uint64_t>(record, 16), hbm = Get<uint64_t>(record, 24);
         table.Row({device.id(), kEvents[event], std::to_string(ddr / 1024), std::to_string(hbm / 1024),
                    std::to_string((ddr + hbm) / 1024), Micros(wall) + '\t'});
+        run.Stored("NPU_MEM", {event == 0 ? "app" : "device", ddr, hbm, wall, device.info.id});
         const auto kilobytes = [](uint64_t bytes) { return static_cast<double>(bytes) / 1024; };
         counters.Add(fmt::format("{}/DDR", kEvents[event]), wall, {{"KB", kilobytes(ddr)}});
         counters.Add(fmt::format("{}/HBM", kEvents[event]), wall, {{"KB", kilobytes(hbm)}});
@@ -213,9 +217,12 @@ void ModuleMemoryTable(SampleRun& run) {
     RecordReader reader(run.File(device.info, "npu_module_mem.data"), kModuleFormat, run.in.diagnostics,
                         device.progress);
     while (const uint8_t* record = reader.Next()) {
-      table.Row({device.id(), ModuleName(Get<uint32_t>(record, 0)),
-                 Micros(clock.Wall(Get<uint64_t>(record, 8))) + '\t',
-                 std::to_string(Get<uint64_t>(record, 16) / 1024), "NPU:" + device.id()});
+      const auto module = Get<uint32_t>(record, 0);
+      const int64_t wall = clock.Wall(Get<uint64_t>(record, 8));
+      const auto reserved = Get<uint64_t>(record, 16);
+      table.Row({device.id(), ModuleName(module), Micros(wall) + '\t', std::to_string(reserved / 1024),
+                 "NPU:" + device.id()});
+      run.Stored("NPU_MODULE_MEM", {module, wall, reserved, device.info.id});
     }
   });
 }

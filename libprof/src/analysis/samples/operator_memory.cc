@@ -2,6 +2,7 @@
 // Memory that operators took and gave back.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <map>
 
 #include "analysis/names.h"
@@ -58,6 +59,11 @@ void OperatorMemoryTables(SampleRun& run) {
       const std::string device = std::to_string(event.device);
       records.Row({device, "GE", Micros(event.wall_ns) + '\t', Kilobytes(event.allocated),
                    Kilobytes(event.reserved), "NPU:" + device});
+      run.Stored("NPU_OP_MEM",
+                 {(*run.in.pool)[run.in.host->names().Name(event.node)], event.address,
+                  event.size >= 0 ? "allocate" : "release", std::llabs(event.size), event.wall_ns,
+                  static_cast<int64_t>(run.in.profile.pid()) << 32 | Get<uint32_t>(record, 8),
+                  event.allocated, event.reserved, "GE", event.device});
       const auto place = open.find({event.device, event.address});
       if (event.size >= 0) {
         // Taken again without having been given back: when that was is not on record.

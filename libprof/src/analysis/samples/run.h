@@ -19,7 +19,9 @@
 #include "analysis/host_trace.h"
 #include "analysis/metadata.h"
 #include "analysis/profile.h"
+#include "analysis/samples/device_marks.h"
 #include "analysis/samples/device_times.h"
+#include "analysis/samples/row_sink.h"
 #include "analysis/samples/task_names.h"
 #include "analysis/slices.h"
 #include "analysis/text.h"
@@ -61,14 +63,6 @@ class Counters {
   std::optional<uint64_t> pid_;
 };
 
-/// A mark of the program on a device.
-struct DeviceMark {
-  int device = 0;
-  bool simulated = false;
-  int64_t begin_ns = 0, end_ns = 0;  ///< equal unless it is a range
-  uint16_t stream = 0, task = 0;
-};
-
 /// What every reader may use. References outlive the run.
 struct SampleInput {
   const Profile& profile;
@@ -81,6 +75,7 @@ struct SampleInput {
   Timeline* timeline;                                                         ///< null if it is not wanted
   std::function<std::optional<TablePlace>(const char*)> table_place;          ///< nothing if it is not wanted
   std::function<std::function<void(uint64_t)>(const std::string&)> progress;  ///< by part of the directory
+  RowSink* rows = nullptr;  ///< null if no database is wanted
 };
 
 /// One device, while one of its files is read.
@@ -110,6 +105,10 @@ class SampleRun {
   /// Calls `read` for each device that has something of one of the kinds. A device that fails costs itself alone.
   void EachDevice(std::initializer_list<const char*> kinds,
                   const std::function<void(const SampleDevice&)>& read);
+  /// A row for the database, in its units, if one is wanted.
+  void Stored(const char* table, std::initializer_list<Value> cells) const {
+    if (in.rows) in.rows->Row(table, cells);
+  }
   Metadata Sample(const DeviceInfo& device) const {
     return Metadata::Read(in.profile.path(), device.directory + "/sample.json");
   }

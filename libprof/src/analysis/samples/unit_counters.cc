@@ -19,6 +19,7 @@ constexpr RecordFormat kFlowFormat{64, false, 0, 0};
 constexpr RecordFormat kProfileFormat{64, true, 2, NPUPROF_STARS_MAGIC};
 constexpr double kMegabyte = 1 << 20;
 constexpr size_t kMostFlows = 10;
+constexpr int kNoDie = -1;  // of chips that have one
 
 enum Function : unsigned { kSioTraffic = 0x19, kAccelerator = 0x1a, kTransfer = 0x1b, kLevels = 0x1c };
 constexpr unsigned kLinkTransfer = 0x3f, kPcieTransfer = 0x22;
@@ -35,8 +36,11 @@ void Flows(SampleRun& run, const SampleDevice& device) {
   RecordReader reader(run.File(device.info, "qos.data"), kFlowFormat, run.in.diagnostics, device.progress);
   while (const uint8_t* record = reader.Next()) {
     const int64_t wall = device.times.Ticks(Get<uint64_t>(record, 16));
-    for (size_t i = 0; i < titles.size(); ++i)
-      counters.Add(titles[i], wall, {{"value", Get<uint32_t>(record, 24 + 4 * i)}});
+    for (size_t i = 0; i < titles.size(); ++i) {
+      const auto megabytes = Get<uint32_t>(record, 24 + 4 * i);
+      run.Stored("QOS", {device.info.id, titles[i], megabytes * kMegabyte, wall, kNoDie});
+      counters.Add(titles[i], wall, {{"value", megabytes}});
+    }
   }
 }
 
@@ -44,7 +48,9 @@ void Flows(SampleRun& run, const SampleDevice& device) {
 class ProfileCounters {
  public:
   ProfileCounters(const SampleRun& run, const SampleDevice& device)
-      : simulated_(device.info.simulated),
+      : run_(run),
+        device_(device.info.id),
+        simulated_(device.info.simulated),
         accelerators_(run.Layer(Timeline::kAccelerators, &device.info)),
         levels_(run.Layer(Timeline::kSocInfo, &device.info)),
         transfers_(run.Layer(Timeline::kChipTransfer, &device.info)),
@@ -55,12 +61,15 @@ class ProfileCounters {
     const std::string series = simulated_ ? fmt::format("engine {}", unit) : "value";
     constexpr std::array<const char*, 4> kNames = {"write_bandwidth", "read_bandwidth", "write_ost",
                                                    "read_ost"};
+    const auto at = [&](size_t i) { return Get<uint64_t>(record, 32 + 8 * i); };
+    run_.Stored("ACC_PMU", {unit, at(1), at(0), at(3), at(2), wall, device_});
     for (size_t i = 0; i < kNames.size(); ++i)
       accelerators_.Add(kNames[i], wall, {{series, static_cast<double>(Get<uint64_t>(record, 32 + 8 * i))}});
   }
 
   void Levels(int64_t wall, const uint8_t* record) {
     const auto packed = Get<uint16_t>(record, 32);
+    run_.Stored("SOC_BANDWIDTH_LEVEL", {packed >> 3 & 0xff, packed & 7, wall, device_});
     levels_.Add("L2 Buffer Bw Level", wall, {{"L2 Buffer Bw Level", packed >> 3 & 0xff}});
     levels_.Add("Mata Bw Level", wall, {{"Mata Bw Level", packed & 7}});
   }
@@ -83,6 +92,9 @@ class ProfileCounters {
     if (wall <= last->second) return false;
     const double seconds = static_cast<double>(wall - last->second) / 1e9;
     last->second = wall;
+    const auto rate = [&](size_t i) { return Get<uint32_t>(record, 32 + 4 * i) / seconds; };
+    run_.Stored("SIO", {device_, fmt::format("die {}", die), wall, rate(0), rate(1), rate(2), rate(3),
+                        rate(4), rate(5), rate(6), rate(7)});
     for (size_t i = 0; i < kNames.size(); ++i)
       sio_.Add(kNames[i], wall,
                {{fmt::format("die {}", die), Get<uint32_t>(record, 32 + 4 * i) / kMegabyte / seconds}});
@@ -90,6 +102,8 @@ class ProfileCounters {
   }
 
  private:
+  const SampleRun& run_;
+  const int device_;
   const bool simulated_;
   Counters accelerators_, levels_, transfers_, sio_;
   std::map<uint16_t, int64_t> last_;  // by die
@@ -139,7 +153,8 @@ void UnitCounters(SampleRun& run) {
 void FrequencyCounters(SampleRun& run) {
   constexpr uint32_t kMostEntries = 55, kCoreClock = 0;
   const auto& profile = run.in.profile;
-  if (!run.in.timeline || run.in.timeline->events() == 0) return;  // nothing that could be seen beside it
+  // Without a timeline, or with an empty one, there is nothing that could be seen beside it.
+  if (!run.in.rows && (!run.in.timeline || run.in.timeline->events() == 0)) return;
   for (size_t i = 0; i < profile.devices().size(); ++i) {
     const DeviceInfo& info = profile.devices()[i];
     const DeviceTimes times(profile, i, run.in.diagnostics);
@@ -156,7 +171,10 @@ void FrequencyCounters(SampleRun& run) {
     double mhz = changes.empty() ? info.cube_mhz : changes.begin()->second;
     if (mhz <= 0) continue;
     Counters counters = run.Layer(Timeline::kCoreFrequency, &info);
-    const auto event = [&](int64_t wall) { counters.Add("AI Core Freq", wall, {{"MHz", mhz}}); };
+    const auto event = [&](int64_t wall) {
+      run.Stored("AICORE_FREQ", {info.id, wall, mhz, kNoDie});
+      counters.Add("AI Core Freq", wall, {{"MHz", mhz}});
+    };
     event(begin);
     for (const auto& [wall, value] : changes) {
       if (value == mhz || wall <= begin) continue;
