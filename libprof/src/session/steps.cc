@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "session/mark_record.h"
 
@@ -59,6 +60,7 @@ Result Mark(aclprofStepInfo* step, int tag, void* stream) {
         fmt::format("tag {} of a step; allowed are ACL_STEP_START, ACL_STEP_END and others of 16 bits", tag));
   const uint16_t device_tag = DeviceTag(tag);
   uint64_t index = 0;
+  bool was_marked = false;
   {
     State& state = Get();
     std::lock_guard<OwnedMutex> lock(state.mutex);
@@ -67,19 +69,19 @@ Result Mark(aclprofStepInfo* step, int tag, void* stream) {
           code::kInvalidParam,
           fmt::format("step {} is not one made by aclprofCreateStepInfo, or was destroyed already",
                       static_cast<const void*>(step)));
-    bool& marked = device_tag == marks::kStepStartTag ? step->started : step->ended;
-    if (marked && (device_tag == marks::kStepStartTag || device_tag == marks::kStepEndTag))
+    bool& marked = tag == ACL_STEP_START ? step->started : step->ended;
+    if (marked && (tag == ACL_STEP_START || tag == ACL_STEP_END))
       return Result::Fail(code::kInvalidParam,
                           fmt::format("the {} of step {} is marked already",
-                                      device_tag == marks::kStepStartTag ? "begin" : "end", step->index));
-    marked = true;
+                                      tag == ACL_STEP_START ? "begin" : "end", step->index));
+    was_marked = std::exchange(marked, true);
     index = step->index;
   }
   if (Result result = marks::MarkDevice(index, device_tag, stream); !result.ok()) {
     // As if it had not been called: a mark that failed may be tried again.
     std::lock_guard<OwnedMutex> lock(Get().mutex);
-    if (Get().living.contains(step))
-      (device_tag == marks::kStepStartTag ? step->started : step->ended) = false;
+    if (!was_marked && Get().living.contains(step))
+      (tag == ACL_STEP_START ? step->started : step->ended) = false;
     return Result::Fail(code::kStepFailure, std::move(result.text));
   }
   return Result::Ok();

@@ -23,7 +23,8 @@ namespace npuprof::steps {
 aclprofStepInfo* Create();
 /// Whether @p step was a living one.
 bool Destroy(aclprofStepInfo* step);
-/// @p tag 0 and 1, or 60000 and 60001: begin and end. Other tags go to the device as they are, and end the step.
+/// @p tag 0 and 1: begin and end, each once. Other tags go to the device as they are, as often as it is called, and end the
+/// step: its end cannot be marked with 1 after one of them. Readers know 60000 and 60001 as begin and end.
 Result Mark(aclprofStepInfo* step, int tag, void* stream);
 
 /// For forks; see fork_locks.h.

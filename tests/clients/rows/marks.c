@@ -52,6 +52,29 @@ ROW(step_tags_of_the_device, 0) {
   MUST(step(one, 60000, stream()));
   return step(one, 60001, stream());
 }
+ROW(step_60000_twice, 0) {
+  aclprofStepInfo* one = aclprofCreateStepInfo();
+  MUST(step(one, 60000, stream()));
+  return step(one, 60000, stream());
+}
+ROW(step_start_then_60000, 0) {
+  aclprofStepInfo* one = aclprofCreateStepInfo();
+  MUST(step(one, ACL_STEP_START, stream()));
+  return step(one, 60000, stream());
+}
+ROW(step_60000_then_start, 0) {
+  aclprofStepInfo* one = aclprofCreateStepInfo();
+  MUST(step(one, 60000, stream()));
+  return step(one, ACL_STEP_START, stream());
+}
+ROW(step_60001_then_end, 100000) {
+  aclprofStepInfo* one = aclprofCreateStepInfo();
+  MUST(step(one, 60001, stream()));
+  return step(one, ACL_STEP_END, stream());
+}
+ROW(step_tag_of_17_bits, 100000) {
+  return step(aclprofCreateStepInfo(), 65536, stream());
+}
 ROW(step_any_other_tag, 0) {
   return step(aclprofCreateStepInfo(), 7, stream());
 }
