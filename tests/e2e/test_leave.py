@@ -27,6 +27,9 @@ class Leave(ClientTest):
         self.assertTrue(profile.manifest["complete"])
         self.assertEqual(3000, profile.export()["devices"][0]["tasks"])
 
+    def test_process_with_a_subscription_ends_with_its_last_thread(self):
+        self.assertEqual(0, self.start("pipe", "thread").wait(60))
+
     def test_worker_lives_on_without_the_main_thread_until_a_signal_ends_it(self):
         for directory in ("-", self.fresh("worker")):
             client = self.start(directory, "worker")

@@ -16,7 +16,7 @@ namespace npuprof {
 /// Ends the process as the C library does when its last thread ends. A program may leave main() with pthread_exit(); a
 /// thread of ours, which blocks every signal, would then keep the process alive for good, deaf to SIGTERM. So each of
 /// them asks about once a second whether it is alone. Threads of ours are known by name: "npusim", "npuprof-drain",
-/// "npuprof-writer", "npuprof-keeper", "npuprof-attach", and the kernel's io_uring workers.
+/// "npuprof-writer", "npuprof-keeper", "npuprof-attach", "npuprof-pipe", and the kernel's io_uring workers.
 class LastThread {
  public:
   /// @param name of the calling thread. Where the drain lives the others leave the end to it.
@@ -54,7 +54,7 @@ class LastThread {
       const bool ours = std::strcmp(name, name_) == 0 || std::strncmp(name, "iou-", 4) == 0 ||
                         std::strcmp(name, "npuprof-writer") == 0 ||
                         std::strcmp(name, "npuprof-keeper") == 0 ||
-                        std::strcmp(name, "npuprof-attach") == 0 ||
+                        std::strcmp(name, "npuprof-attach") == 0 || std::strcmp(name, "npuprof-pipe") == 0 ||
                         (std::strcmp(name, "npusim") == 0 && std::strcmp(name_, "npuprof-drain") == 0);
       if (!known || !ours) alone = false;
     }

@@ -184,6 +184,7 @@ bool Subscription::MakeRoom(const int* pipe) {
 }
 
 void Subscription::Write() {
+  pthread_setname_np(pthread_self(), "npuprof-pipe");
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     more_.wait(lock, [this] { return end_ || !waiting_.empty(); });
