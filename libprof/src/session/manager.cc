@@ -212,7 +212,6 @@ Session::Request Manager::RequestFor(const Wanted& wanted, const std::string& ou
   Session::Request request;
   if (before) {
     request.previous = before->name;
-    request.previous_end_ns = before->end_ns;
     request.marks_from = before->marks_from;
   }
   request.output = output;

@@ -106,7 +106,7 @@ class Manager {
   /// The directory that the next one goes on from.
   struct Before {
     std::string name;
-    uint64_t end_ns, marks_from;
+    uint64_t marks_from;
   };
   /// Holds the control lock, and before it lets go opens and closes the devices that were told of meanwhile.
   class Control;
@@ -180,8 +180,12 @@ class Manager {
   void RemoveSubscriptionFiles() const;
   /// Has the next directories begun in time and old ones removed, if settings of the session ask for it.
   void StartKeeper(Window& window, const std::string& output);
-  /// Ends the directory of a window and begins the next. False if that has to wait for the disk.
+  /// Ends the directory of a window and begins the next. False if that is not possible now; the window goes on as it was.
   bool Rotate(unsigned number);
+  /// The same with a next directory that is ready; on failure the window has none any more.
+  Result TurnOver(Window& window, Session::Request* request, std::unique_ptr<Session>* next);
+  /// Takes @p window, whose directory is complete, off the list: what @p request describes could not be opened.
+  void LoseWindow(Window* window, const Session::Request& request, const std::string& why);
   /// What all windows but @p without ask of components, with the path of @p newest.
   Components::Command CommandFor(const Session& newest, const Session* without = nullptr) const;
   std::vector<std::string> TellOfEnd(const Session& ending);

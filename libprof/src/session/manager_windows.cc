@@ -4,12 +4,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "session/log.h"
 #include "session/manager_control.h"
+#include "session/mark_record.h"
 
 namespace npuprof {
+namespace {
+
+// What is thrown, as a result like any other.
+template <typename Body>
+Result Caught(Body&& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return Result::Fail(code::kFailure, "no memory");
+  } catch (const std::exception& error) {
+    return Result::Fail(code::kFailure, error.what());
+  }
+}
+
+}  // namespace
 
 std::vector<Window*> Manager::WindowsWith(const std::vector<uint32_t>& devices) const {
   std::vector<Window*> found;
@@ -164,32 +182,61 @@ bool Manager::Rotate(unsigned number) {
   if (!window) return true;
   // Nothing would be recorded from the end of this directory until the disk has taken it all.
   if (!window->session->DiskAnswers()) return false;
-  window->session->StopDevices(Session::Then::kNextDirectory);
-  TellComponents([&] { return TellOfEnd(*window->session); });
-  if (const Result result = window->session->Stop(Session::Then::kNextDirectory); !result.ok())
-    LogError(result.text);
-  const Before before{window->session->name(), window->session->closing_ns(), window->session->marks_from()};
-  const std::string path = window->session->path();
-  PathEnds(path);
-  const Session::Request request =
-      RequestFor(window->session->wanted(), path.substr(0, path.size() - before.name.size() - 1),
-                 window->settings, &before);
-  window->session.reset();  // devices have one owner at a time
-  std::unique_ptr<Session> fresh;
-  Result result = Session::Prepare(request, &fresh);
-  if (result.ok()) result = fresh->Open(request);
-  if (result.ok()) {
-    window->session = std::move(fresh);
-    return true;
+  // First of all, while there is a directory to go on in: a disk or a process may be short of something for a moment.
+  const Session& session = *window->session;
+  const Before before{session.name(), session.marks_from()};
+  const std::string output = session.path().substr(0, session.path().size() - before.name.size() - 1);
+  Session::Request request = RequestFor(session.wanted(), output, window->settings, &before);
+  std::unique_ptr<Session> next;
+  Result result = Caught([&] { return Session::Prepare(request, &next); });
+  if (!result.ok()) {
+    --starts_;
+    if (std::exchange(window->overdue, true)) return false;
+    const std::string text =
+        "the next directory could not be begun in time, so this one goes on until it can: " + result.text;
+    LogError(text);
+    window->session->Say(text);
+    return false;
   }
+  window->overdue = false;
+  result = Caught([&] { return TurnOver(*window, &request, &next); });
+  if (result.ok()) return true;
   --starts_;
-  LogError("profiling ends, because the next directory could not be begun: " + result.text);
+  LoseWindow(window, request, result.text);
+  return true;
+}
+
+Result Manager::TurnOver(Window& window, Session::Request* request, std::unique_ptr<Session>* next) {
+  Session& ending = *window.session;
+  ending.StopDevices(Session::Then::kNextDirectory);
+  TellComponents([&] { return TellOfEnd(ending); });
+  if (const Result result = ending.Stop(Session::Then::kNextDirectory); !result.ok()) LogError(result.text);
+  PathEnds(ending.path());
+  request->previous_end_ns = ending.closing_ns();
+  window.session.reset();  // devices have one owner at a time
+  Result result = (*next)->Open(*request);
+  if (result.ok()) window.session = std::move(*next);
+  return result;
+}
+
+void Manager::LoseWindow(Window* window, const Session::Request& request, const std::string& why) {
   window->keeper.Stop();
+  // Before anything else can fail: whoever finds it on the list takes it for one that runs.
   const auto found =
       std::ranges::find_if(windows_, [window](const auto& one) { return one.get() == window; });
   const std::unique_ptr<Window> ended = std::move(*found);
   windows_.erase(found);
-  return true;
+  marks::EndTurn(false);
+  LogError("profiling ends, because the next directory could not be begun: " + why);
+  if (marks::Recorders() == 0) LogAll(Session::OpenRanges(request.marks_from));
+  if (!windows_.empty()) return;
+  TellComponents([this] { return components_.Stop(); });  // nothing, unless it ended in the middle
+  // Nobody profiles this process any more, so others may.
+  if (recording_) {
+    static_cast<void>(EndRecording());
+  } else if (mode_ == Mode::kCommand) {
+    LeaveCommandMode();
+  }
 }
 
 }  // namespace npuprof

@@ -28,7 +28,13 @@ constexpr uint64_t kNoModel = 0xffffffff;
 
 std::atomic<uint64_t> g_numbers{0}, g_windows{0};
 std::atomic<int> g_recorders{0};
-std::atomic<uint64_t> g_cut{0};
+std::atomic<uint64_t> g_cut{0}, g_between{0};
+
+// In one step: a mark finds either the one or the other.
+void Replace(unsigned old_reasons, unsigned reasons) {
+  unsigned now = g_attention;
+  while (!g_attention.compare_exchange_weak(now, (now & ~old_reasons) | reasons)) continue;
+}
 
 // What a record of this level holds after its header.
 struct Payload {
@@ -68,13 +74,25 @@ void SetRecording(bool recording) {
   }
 }
 
+void BeginTurn() {
+  Replace(--g_recorders == 0 ? unsigned{kRecording} : 0, kTurning);
+}
+
+uint64_t EndTurn(bool goes_on) {
+  if (!Turning()) return 0;
+  if (goes_on) ++g_recorders;
+  Replace(kTurning, goes_on ? unsigned{kRecording} : 0);
+  return g_between.exchange(0);
+}
+
 int Recorders() {
   return g_recorders;
 }
 
 void ResetInChild() {
   g_recorders = 0;
-  Disregard(kRecording);
+  g_between = 0;
+  Replace(kRecording | kTurning, 0);
 }
 
 uint64_t Window() {
@@ -103,7 +121,9 @@ uint64_t NextNumber() {
 }
 
 void Write(const Record& from) {
-  if (!Recording()) return;
+  const unsigned attention = Attention();
+  if (attention & kTurning) ++g_between;
+  if (!(attention & kRecording)) return;
   Payload payload{};
   payload.info_type = from.extended;
   payload.magic = MSPROF_DATA_HEAD_MAGIC_NUM;

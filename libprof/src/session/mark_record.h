@@ -35,6 +35,7 @@ enum Reason : unsigned {
   kRecording = 1,  ///< a session with marks runs
   kInjected = 2,   ///< another tool listens to mstx
   kUndecided = 4,  ///< nobody has looked yet whether one does
+  kTurning = 8,    ///< a window with marks is between two of its directories
 };
 extern std::atomic<unsigned> g_attention;
 inline unsigned Attention() {
@@ -51,14 +52,27 @@ inline void Disregard(Reason reason) {
 inline bool Recording() {
   return (Attention() & kRecording) != 0;
 }
+inline bool Turning() {
+  return (Attention() & kTurning) != 0;
+}
+/// A window with marks runs: what begins now may end in it, though for the moment it may have no directory.
+inline bool InWindow() {
+  return (Attention() & (kRecording | kTurning)) != 0;
+}
 /// For each session with marks once true and once false.
 void SetRecording(bool recording);
-/// How many of them run.
+/// Instead of SetRecording(false): its window goes on in another directory. Nothing of this is seen by the program; marks that
+/// are written until EndTurn() are counted. One window at a time.
+void BeginTurn();
+/// Nothing unless a window turns over. @param goes_on  the next directory records, and SetRecording(false) follows; else
+/// there is none. @return how many marks fell in between
+uint64_t EndTurn(bool goes_on);
+/// How many sessions with marks run.
 int Recorders();
 /// In a forked child: none does.
 void ResetInChild();
-/// Counts the times in which marks are recorded, by one session or several that overlap: a range belongs to the one in
-/// which it began.
+/// Counts the times in which marks are recorded, by one window or several that overlap, each in as many directories as it
+/// has: a range belongs to the one in which it began.
 uint64_t Window();
 
 /// Adds to the profile, if a session records. Texts are cut between characters of UTF-8, never inside one.

@@ -193,7 +193,7 @@ void DestroyDomain(mstxDomainHandle_t handle) {
 }
 
 void Mark(mstxDomainHandle_t handle, const char* message, void* stream) {
-  if (!marks::Recording()) return;
+  if (!marks::InWindow()) return;
   const uint64_t domain = Listens(handle);
   if (domain == 0 || !Allowed(message)) return;
   marks::Record record;
@@ -203,16 +203,17 @@ void Mark(mstxDomainHandle_t handle, const char* message, void* stream) {
   record.domain = domain;
   record.mark = marks::NextNumber();
   record.start = record.end = host::Cycles();
-  if (stream && !MarkDevice(record.mark, stream)) return;
+  // Between two directories nothing is there to note it.
+  if (stream && marks::Recording() && !MarkDevice(record.mark, stream)) return;
   marks::Write(record);
 }
 
 uint64_t StartRange(mstxDomainHandle_t handle, const char* message, void* stream) {
-  if (!marks::Recording()) return 0;
+  if (!marks::InWindow()) return 0;
   const uint64_t domain = Listens(handle);
   if (domain == 0 || !Allowed(message)) return 0;
   const uint64_t id = marks::NextNumber();
-  if (stream && !MarkDevice(id, stream)) return 0;
+  if (stream && marks::Recording() && !MarkDevice(id, stream)) return 0;
   Range range;
   range.domain = domain;
   range.window = marks::Window();
@@ -228,7 +229,7 @@ uint64_t StartRange(mstxDomainHandle_t handle, const char* message, void* stream
 
 void EndRange(mstxDomainHandle_t handle, uint64_t id) {
   const uint64_t end = host::Cycles();
-  if (id == 0 || !marks::Recording()) return;
+  if (id == 0 || !marks::InWindow()) return;
   Domain* domain = Find(handle);
   if (!domain) return;
   Range range;
@@ -242,7 +243,7 @@ void EndRange(mstxDomainHandle_t handle, uint64_t id) {
   }
   // Begun while the session before this one ended, and missed by its count.
   if (range.window != marks::Window()) return;
-  if (range.stream) static_cast<void>(MarkDevice(id, range.stream));
+  if (range.stream && marks::Recording()) static_cast<void>(MarkDevice(id, range.stream));
   marks::Record record;
   record.event = marks::kStartEnd;
   record.extended = true;

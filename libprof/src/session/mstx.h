@@ -25,8 +25,8 @@ void Configure(const std::string& include, const std::string& exclude);
 Filter ReadFilter(std::vector<std::string>* warnings);
 /// Holds for the domains there are and those to come.
 void Use(const Filter& filter);
-/// A sentence if ranges that were begun in the session, from @p begin (host::Cycles()) on, are not ended; all are forgotten,
-/// unless another session with marks runs.
+/// A sentence if ranges that were begun in the window, from @p begin (host::Cycles()) on, are not ended; all are forgotten,
+/// unless another window with marks runs.
 std::vector<std::string> Notes(uint64_t begin);
 
 /// NULL if the name is not allowed or too many domains live.

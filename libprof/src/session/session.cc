@@ -70,13 +70,23 @@ Result FromStatus(const Status& status) {
 
 }  // namespace
 
+std::vector<std::string> Session::OpenRanges(uint64_t marks_from) {
+  std::vector<std::string> notes = mstx::Notes(marks_from);
+  std::ranges::move(stamps::RangeNotes(marks_from), std::back_inserter(notes));
+  return notes;
+}
+
 Session::~Session() {
   CloseHost();
   if (collection_ && !finished_) static_cast<void>(collection_->Finish(seconds(1)));
 }
 
-void Session::CloseHost() {
-  if (marks_) stamps::Record(false);
+void Session::CloseHost(Then then) {
+  if (marks_ && then == Then::kNextDirectory) {
+    marks::BeginTurn();
+  } else if (marks_) {
+    stamps::Record(false);
+  }
   marks_ = false;
   if (host_source_) host_source_->Close();
 }
@@ -159,11 +169,7 @@ Result Session::Open(const Request& request) {
         code::kFailure,
         "there is no memory for host records; NPUPROF_HOST_RING_MB sets how much is asked for");
   }
-  if (marks) {
-    mstx::Use(filter_);
-    stamps::Record(true);
-    marks_ = true;
-  }
+  if (marks) BeginMarks(request);
   AddHostSources();
   if (request.start_components) {
     for (const std::string& text : request.start_components(*this))
@@ -187,6 +193,20 @@ Result Session::Open(const Request& request) {
   collection_->Add(manifest_writer_);
   TellOfDevices();
   return Result::Ok();
+}
+
+// The program knows nothing of directories: what it has begun or set since the window began goes on.
+void Session::BeginMarks(const Request& request) {
+  marks_ = true;
+  if (request.previous.empty()) {
+    mstx::Use(filter_);
+    stamps::Record(true);
+  } else if (const uint64_t between = marks::EndTurn(true); between > 0) {
+    messages_.Add(drain::Severity::kWarning,
+                  fmt::format("{} marks and ends of ranges fell between this directory and {}; they are not "
+                              "recorded",
+                              between, request.previous));
+  }
 }
 
 void Session::TellOfDevices() {
@@ -385,8 +405,11 @@ bool Session::DiskAnswers() {
 Result Session::Stop(Then then) {
   StopDevices(then);  // those opened meanwhile
   if (wanted_.data_types & ACL_PROF_MSPROFTX) {
-    for (const std::string& note : mstx::Notes(begin_cycles_)) messages_.Add(drain::Severity::kInfo, note);
-    for (const std::string& note : stamps::Notes(begin_cycles_)) messages_.Add(drain::Severity::kInfo, note);
+    for (const std::string& note : stamps::CategoryNotes()) messages_.Add(drain::Severity::kInfo, note);
+    // In the next directory they may still end.
+    if (then == Then::kNothing) {
+      for (const std::string& note : OpenRanges(marks_from_)) messages_.Add(drain::Severity::kInfo, note);
+    }
   }
   if (const uint64_t cut = marks::Cut() - cut_before_; marks_ && cut > 0)
     messages_.Add(
@@ -395,7 +418,7 @@ Result Session::Stop(Then then) {
                     cut, marks::kMostPieces, marks::kMostText));
   for (const std::string& note : unkept::Notes(unkept_before_))
     messages_.Add(drain::Severity::kWarning, note);
-  CloseHost();
+  CloseHost(then);
   const trace::Instant end = begin_.Later(host::MonotonicRawNs());
 
   Result result = Result::Ok();

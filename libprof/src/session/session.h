@@ -47,7 +47,7 @@ class Session {
     std::set<uint32_t> open_devices;  ///< devices the program has open now
     std::string previous;             ///< name of the directory that this one goes on from; "" if none
     std::vector<std::string> notes;   ///< for the manifest
-    uint64_t previous_end_ns = 0;     ///< its closing_ns()
+    uint64_t previous_end_ns = 0;     ///< its closing_ns(), for Open()
     uint64_t marks_from = 0;          ///< its marks_from()
     RecordTap* tap = nullptr;         ///< sees all records, and outlives the session
     /// Called once host records are accepted and before devices start.
@@ -99,6 +99,9 @@ class Session {
   /// host::Cycles() at the begin of the window, of the first directory if this one goes on from another: ranges of marks that
   /// began before are none of it.
   uint64_t marks_from() const { return marks_from_; }
+  /// Sentences about ranges of marks of a window that ends, which began at @p marks_from, and are not ended themselves. They are
+  /// forgotten, unless another window with marks runs.
+  static std::vector<std::string> OpenRanges(uint64_t marks_from);
   const std::vector<uint32_t>& devices() const { return wanted_.devices; }
   const std::string& path() const { return directory_.path(); }
   /// Text of the host's sample.json.
@@ -123,8 +126,9 @@ class Session {
   void TellOfDevices();
   void Undo(bool components_started, const Request& request);
   void AddHostSources();
-  /// The host's share of the window ends.
-  void CloseHost();
+  /// The host's share of the window ends, or turns over.
+  void CloseHost(Then then = Then::kNothing);
+  void BeginMarks(const Request& request);
   trace::Manifest Describe() const;
   /// Says what is wrong, unless it follows from what was said already.
   void Complain(const Status& status);

@@ -126,22 +126,26 @@ void Switch(bool on) {
   g_switched_off = !on;
 }
 
-std::vector<std::string> Notes(uint64_t begin) {
+std::vector<std::string> CategoryNotes() {
   State& state = Get();
   std::lock_guard<OwnedMutex> lock(state.mutex);
   std::vector<std::string> notes;
   for (const auto& [number, name] : state.categories)
     notes.push_back(fmt::format("category {} of marks is named \"{}\"", number, name));
+  return notes;
+}
+
+std::vector<std::string> RangeNotes(uint64_t begin) {
+  State& state = Get();
+  std::lock_guard<OwnedMutex> lock(state.mutex);
   const auto open = std::ranges::count_if(state.ranges, [&](const auto& entry) {
     return entry.second.window == marks::Window() && entry.second.start >= begin;
   });
   // In other sessions that run they may still end.
   if (marks::Recorders() <= 1)
     std::erase_if(state.ranges, [](const auto& entry) { return entry.second.window == marks::Window(); });
-  if (open)
-    notes.push_back(
-        fmt::format("{} ranges of aclprofRangeStart were not stopped; they are not recorded", open));
-  return notes;
+  if (open == 0) return {};
+  return {fmt::format("{} ranges of aclprofRangeStart were not stopped; they are not recorded", open)};
 }
 
 Result Create(void** stamp) {
@@ -233,7 +237,7 @@ Result RangeStart(void* stamp, uint32_t* id) {
   std::lock_guard<OwnedMutex> lock(state.mutex);
   *id = ++state.last_range;
   range.start = host::Cycles();
-  range.window = marks::Recording() ? marks::Window() : 0;
+  range.window = marks::InWindow() ? marks::Window() : 0;
   state.ranges.emplace(*id, range);
   return Result::Ok();
 }
@@ -261,7 +265,7 @@ Result MarkEx(const char* message, size_t length, void* stream) {
     return Fail(fmt::format("a message of length {}; allowed are 1 to {}, as many as it has bytes", length,
                             kMostMarkEx));
   if (Result result = CheckAllowed(); !result.ok()) return result;
-  if (!marks::Recording()) return NoSession("runs");
+  if (!marks::InWindow()) return NoSession("runs");
   marks::Record record;
   record.event = marks::kMarkerEx;
   record.extended = true;
@@ -269,8 +273,10 @@ Result MarkEx(const char* message, size_t length, void* stream) {
   record.start = record.end = host::Cycles();
   record.mark = marks::NextNumber();
   record.domain = host::Dictionary::Process().Id("default");
-  if (Result result = marks::MarkDevice(record.mark, marks::kPointTag, stream); !result.ok())
-    return Fail(std::move(result.text));
+  // Between two directories nothing is there to note it.
+  Result result =
+      marks::Recording() ? marks::MarkDevice(record.mark, marks::kPointTag, stream) : Result::Ok();
+  if (!result.ok()) return Fail(std::move(result.text));
   marks::Write(record);
   return Result::Ok();
 }

@@ -27,13 +27,15 @@ extern std::atomic<Rest> g_rest;
 inline bool Resting() {
   return g_rest.load(std::memory_order_relaxed) == Rest::kTold;
 }
-/// A session with marks begins or ends; what is marked while none runs is in no profile.
+/// A window with marks begins or ends; what is marked while none runs is in no profile.
 void Record(bool recording);
-/// What programs of the first generation turn off and on within a session.
+/// What programs of the first generation turn off and on. The next window with marks begins with on.
 void Switch(bool on);
-/// Sentences about the session that ends: names of categories, ranges that were begun in it, from @p begin (host::Cycles())
-/// on, and not ended. The latter are forgotten, unless another session with marks runs.
-std::vector<std::string> Notes(uint64_t begin);
+/// Sentences with the names of categories, for a directory that ends.
+std::vector<std::string> CategoryNotes();
+/// A sentence if ranges that were begun in the window, from @p begin (host::Cycles()) on, are not stopped. They are forgotten,
+/// unless another window with marks runs.
+std::vector<std::string> RangeNotes(uint64_t begin);
 
 /// @param stamp  untouched where none may be made
 Result Create(void** stamp);

@@ -14,6 +14,7 @@ struct Window {
   unsigned number = 0;               ///< never used again
   std::unique_ptr<Session> session;  ///< nullptr for moments between two directories
   Settings settings;
+  bool overdue = false;  ///< the next directory could not be begun when it was time, which has been said
   Keeper keeper;
 };
 

@@ -9,6 +9,7 @@
 
 #include "fixture.h"
 #include "npuprof/acl_prof_loaded.h"
+#include "refused_calls.h"
 
 namespace npuprof {
 namespace {
@@ -115,6 +116,49 @@ TEST(Recorded, AProgramThatProfilesItselfFirstIsNotRecorded) {
   EXPECT_EQ(std::filesystem::path(MsprofGetPath()).parent_path(), own);
   EXPECT_EQ(aclprofStop(config), 0);
   EXPECT_EQ(aclprofFinalize(), 0);
+}
+
+// Reports until the next directory cannot be opened; how profiling stands then.
+npuprofStatus FailTheTurn() {
+  refused::g_renames = "/start_info";
+  for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+       refused::g_count == 0 && std::chrono::steady_clock::now() < end;
+       std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
+    for (int i = 0; i < 500; ++i) Report();
+  }
+  npuprofStatus status{};
+  status.size = sizeof(status);
+  EXPECT_EQ(npuprofGetStatus(&status), 0) << "waits until the turn has failed";
+  refused::g_renames = nullptr;
+  return status;
+}
+
+TEST(Recorded, AFailedTurnEndsTheRecording) {
+  setenv("NPUPROF_LOG", "0", 1);
+  setenv("NPUPROF_ROTATE_MB", "1", 1);
+  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0) << npuprofLastMessage();
+  const npuprofStatus status = FailTheTurn();
+  EXPECT_EQ(status.running, 0);
+  EXPECT_EQ(status.mode, NPUPROF_MODE_OFF);
+  EXPECT_EQ(MsprofFinalize(), 0);
+}
+
+TEST(Recorded, AFailedTurnGivesTheInterfaceBackThatAConfigurationHad) {
+  setenv("NPUPROF_LOG", "0", 1);
+  setenv("NPUPROF_ROTATE_MB", "1", 1);
+  const std::string own = getenv("OWN_DIRECTORY"), recorded = getenv("NPUPROF_RECORD_DIR");
+  ASSERT_EQ(unsetenv("NPUPROF_RECORD_DIR"), 0);
+  setenv("PROFILER_SAMPLECONFIG", (R"({"result_dir": ")" + recorded + R"(", "msproftx": "on"})").c_str(), 1);
+  ASSERT_EQ(MsprofInit(MSPROF_CTRL_INIT_ACL_ENV, nullptr, 0), 0) << npuprofLastMessage();
+  EXPECT_EQ(aclprofInit(own.c_str(), own.size()), 100042);
+  EXPECT_EQ(FailTheTurn().running, 0);
+  ASSERT_EQ(aclprofInit(own.c_str(), own.size()), 0) << npuprofLastMessage();
+  aclprofConfig* config = aclprofCreateConfig(nullptr, 0, ACL_AICORE_NONE, nullptr, ACL_PROF_MSPROFTX);
+  ASSERT_EQ(aclprofStart(config), 0) << npuprofLastMessage();
+  EXPECT_EQ(aclprofStop(config), 0);
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+  EXPECT_EQ(aclprofFinalize(), 0);
+  EXPECT_EQ(MsprofFinalize(), 0);
 }
 
 // A stack that no address space has room for: no thread can be started.

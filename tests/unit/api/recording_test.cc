@@ -85,6 +85,16 @@ TEST_F(Recording, AProgramThatProfilesItselfFirstIsNotRecordedAndThatIsTold) {
   EXPECT_EQ(Notes(), "own " + own[0].string() + "\n");
 }
 
+TEST_F(Recording, AFailedTurnEndsWhoeverRecorded) {
+  Run("AFailedTurnEndsTheRecording");
+  const auto found = ProfDirectories(recorded_);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(Manifest(found[0])["complete"], true);
+  Run("AFailedTurnGivesTheInterfaceBackThatAConfigurationHad");
+  EXPECT_EQ(ProfDirectories(recorded_).size(), 2u);
+  EXPECT_EQ(ProfDirectories(own_).size(), 1u);
+}
+
 TEST_F(Recording, ThreadsThatCannotBeStartedAreNamed) {
   Run("ADelayWithoutAThreadIsRefusedWithASentence");
   EXPECT_FALSE(std::filesystem::exists(recorded_));

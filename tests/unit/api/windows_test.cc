@@ -7,6 +7,18 @@
 #include "device_fixture.h"
 #include "mstx/ms_tools_ext.h"
 #include "npuprof/acl_prof_loaded.h"
+#include "refused_calls.h"
+
+namespace {
+std::vector<uint64_t> g_device_marks;
+}  // namespace
+
+// What mstx asks the runtime for; there is none here.
+extern "C" __attribute__((visibility("default"))) int rtProfilerTraceEx(uint64_t index, uint64_t, uint16_t,
+                                                                        void*) {
+  g_device_marks.push_back(index);
+  return 0;
+}
 
 namespace npuprof {
 namespace {
@@ -338,7 +350,13 @@ TEST_F(Windows, OneWindowGoesOnInItsNextDirectoryAndTheOtherInItsOwn) {
   ASSERT_EQ(aclprofStart(second), 0) << Message();
   Run(1, 3);
   void* stamp = aclprofCreateStamp();
-  ASSERT_EQ(aclprofPush(stamp), 0) << "a range that goes on into the next directory";
+  uint32_t range = 0;
+  ASSERT_EQ(aclprofPush(stamp), 0) << "ranges that go on into the next directory";
+  ASSERT_EQ(aclprofRangeStart(stamp, &range), 0);
+  g_device_marks.clear();
+  const mstxRangeId of_device = mstxRangeStartA("goes on", &range);
+  ASSERT_NE(of_device, 0u);
+  aclprofMsproftxSwitch(false);
   uint64_t reported = 0;
   for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
        ProfDirectories().size() < 3 && std::chrono::steady_clock::now() < end;
@@ -349,7 +367,12 @@ TEST_F(Windows, OneWindowGoesOnInItsNextDirectoryAndTheOtherInItsOwn) {
   npuprofStatus status{};
   status.size = sizeof(status);
   ASSERT_EQ(npuprofGetStatus(&status), 0) << "waits until the next directory is open";
+  EXPECT_EQ(aclprofMark(stamp), 0);
+  aclprofMsproftxSwitch(true);
   EXPECT_EQ(aclprofPop(), 0) << Message();
+  EXPECT_EQ(aclprofRangeStop(range), 0) << Message();
+  mstxRangeEnd(of_device);
+  EXPECT_EQ(g_device_marks, (std::vector<uint64_t>{of_device, of_device})) << "begin and end";
   aclprofDestroyStamp(stamp);
   Run(1, 4);
   ASSERT_EQ(aclprofStop(first), 0) << Message();
@@ -362,6 +385,7 @@ TEST_F(Windows, OneWindowGoesOnInItsNextDirectoryAndTheOtherInItsOwn) {
     EXPECT_EQ(manifest["complete"], true) << manifest["messages"];
     ASSERT_EQ(manifest["devices"].size(), 1u);
     EXPECT_EQ(Lost(manifest, "api_event"), 0u);
+    EXPECT_EQ(manifest["messages"].dump().find("ranges of"), std::string::npos) << manifest["messages"];
     if (manifest["devices"][0]["id"] == 1) {
       EXPECT_EQ(manifest["devices"][0]["tasks"]["started"], 7);
       EXPECT_EQ(Kept(manifest, "api_event"), reported);
@@ -374,12 +398,127 @@ TEST_F(Windows, OneWindowGoesOnInItsNextDirectoryAndTheOtherInItsOwn) {
     }
   }
   EXPECT_GE(parts, 2u);
-  EXPECT_EQ(ranges, 1u);
+  EXPECT_EQ(ranges, 3u) << "what was switched off stays off";
   EXPECT_GT(turned_over, 0u);
   EXPECT_LE(turned_over, reported - 500);
   // The other window goes on while one turns over, and so do components.
   for (size_t i = 0; i + 1 < g_told.size(); ++i) EXPECT_EQ(g_told[i].first, 1u) << i;
   EXPECT_EQ(g_told.back().first, 2u);
+  for (aclprofConfig* config : {first, second}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Windows, ADirectoryThatCannotBeBegunLetsTheOneBeforeGoOnAndIsTriedAgain) {
+  aclprofConfig* config = Config({0}, kTypes);
+  setenv("NPUPROF_ROTATE_MB", "1", 1);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  unsetenv("NPUPROF_ROTATE_MB");
+  refused::g_count = 0;
+  refused::g_directories = "PROF_";
+  uint64_t reported = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (; refused::g_count == 0 && std::chrono::steady_clock::now() < end;
+       std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
+    ReportCalls(500);
+    reported += 500;
+  }
+  Run(0, 5);
+  for (; refused::g_count < 2 && std::chrono::steady_clock::now() < end;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_GE(refused::g_count, 2u) << "it is tried again";
+  EXPECT_EQ(ProfDirectories().size(), 1u);
+  refused::g_directories = nullptr;
+  for (; ProfDirectories().size() < 2 && std::chrono::steady_clock::now() < end;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  npuprofStatus status{};
+  status.size = sizeof(status);
+  ASSERT_EQ(npuprofGetStatus(&status), 0) << "waits until the next directory is open";
+  EXPECT_EQ(status.running, 1);
+  Run(0, 6);
+  ReportCalls(7);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  ASSERT_EQ(ProfDirectories().size(), 2u);
+  const auto first = Manifest(ProfDirectories().at(0)), second = Manifest(ProfDirectories().at(1));
+  EXPECT_EQ(first["complete"], true) << first["messages"];
+  EXPECT_EQ(second["complete"], true) << second["messages"];
+  EXPECT_EQ(Kept(first, "api_event"), reported);
+  EXPECT_EQ(Kept(second, "api_event"), 7u);
+  EXPECT_EQ(first["devices"][0]["tasks"]["started"], 5);
+  EXPECT_EQ(second["devices"][0]["tasks"]["started"], 6);
+  EXPECT_EQ(second["continues"]["directory"], ProfDirectories().at(0).filename().string());
+  EXPECT_EQ(Number(ProfDirectories().at(1)), Number(ProfDirectories().at(0)) + 1);
+  const auto said = [](const nlohmann::json& manifest) {
+    return std::ranges::count_if(manifest["messages"], [](const auto& message) {
+      return message["text"].template get<std::string>().find("could not be begun") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(said(first), 1) << first["messages"];
+  EXPECT_EQ(said(second), 0) << second["messages"];
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Windows, AWindowThatCannotTurnOverIsGoneAndTheNextStartCollects) {
+  aclprofConfig* config = Config({0}, ACL_PROF_ACL_API | ACL_PROF_MSPROFTX);
+  setenv("NPUPROF_ROTATE_MB", "1", 1);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  unsetenv("NPUPROF_ROTATE_MB");
+  void* stamp = aclprofCreateStamp();
+  uint32_t range = 0;
+  ASSERT_EQ(aclprofRangeStart(stamp, &range), 0);
+  refused::g_count = 0;
+  refused::g_renames = "/start_info";
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (; refused::g_count == 0 && std::chrono::steady_clock::now() < end;
+       std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+    ReportCalls(500);
+  npuprofStatus status{};
+  status.size = sizeof(status);
+  ASSERT_EQ(npuprofGetStatus(&status), 0) << "waits until the turn has failed";
+  refused::g_renames = nullptr;
+  EXPECT_EQ(status.running, 0);
+  EXPECT_EQ(aclprofMarkEx("x", 1, &range), -1) << "no session runs";
+  EXPECT_EQ(aclprofRangeStop(range), -1);
+  EXPECT_EQ(aclprofStop(config), 0) << "nothing is left to stop";
+  ASSERT_EQ(ProfDirectories().size(), 1u);
+  EXPECT_EQ(Manifest(ProfDirectories().at(0))["complete"], true);
+  ASSERT_EQ(aclprofStart(config), 0) << Message();
+  EXPECT_EQ(aclprofMark(stamp), 0);
+  ASSERT_EQ(aclprofStop(config), 0) << Message();
+  ASSERT_EQ(ProfDirectories().size(), 2u);
+  EXPECT_EQ(Kept(Manifest(ProfDirectories().at(1)), "msproftx"), 1u);
+  aclprofDestroyStamp(stamp);
+  EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Windows, AnotherWindowsStartSwitchesStampsOnAgain) {
+  aclprofConfig* first = Config({0}, ACL_PROF_MSPROFTX);
+  aclprofConfig* second = Config({1}, ACL_PROF_ACL_API | ACL_PROF_MSPROFTX);
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  void* stamp = aclprofCreateStamp();
+  aclprofMsproftxSwitch(false);
+  EXPECT_EQ(aclprofMark(stamp), 0);
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  EXPECT_EQ(aclprofMark(stamp), 0);
+  ASSERT_EQ(aclprofStop(nullptr), 0) << Message();
+  for (const auto& directory : ProfDirectories()) EXPECT_EQ(Kept(Manifest(directory), "msproftx"), 1u);
+  aclprofDestroyStamp(stamp);
+  for (aclprofConfig* config : {first, second}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
+}
+
+TEST_F(Windows, TheWindowThatWasStartedLastChoosesDomainsForAll) {
+  aclprofConfig* first = Config({0}, ACL_PROF_MSPROFTX);
+  aclprofConfig* second = Config({1}, ACL_PROF_ACL_API | ACL_PROF_MSPROFTX);
+  mstxDomainHandle_t domain = mstxDomainCreateA("windows");
+  ASSERT_EQ(aclprofStart(first), 0) << Message();
+  mstxDomainMarkA(domain, "one", nullptr);
+  setenv("NPUPROF_MSTX_DOMAIN_EXCLUDE", "windows", 1);
+  ASSERT_EQ(aclprofStart(second), 0) << Message();
+  unsetenv("NPUPROF_MSTX_DOMAIN_EXCLUDE");
+  mstxDomainMarkA(domain, "two", nullptr);
+  mstxMarkA("three", nullptr);
+  ASSERT_EQ(aclprofStop(nullptr), 0) << Message();
+  EXPECT_EQ(Kept(Manifest(ProfDirectories().at(0)), "msproftx"), 2u);
+  EXPECT_EQ(Kept(Manifest(ProfDirectories().at(1)), "msproftx"), 1u);
+  mstxDomainDestroy(domain);
   for (aclprofConfig* config : {first, second}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
 }
 
