@@ -16,6 +16,13 @@ install(CODE [[
       endif()
     endif()
   endforeach()
+  set(command "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/msprof")
+  if(EXISTS "${command}")
+    file(STRINGS "${command}" mark REGEX "npuprof" LIMIT_COUNT 1)
+    if(NOT mark)
+      message(FATAL_ERROR "${command} is not part of npuprof; an SDK is not installed over a vendor's, choose another directory")
+    endif()
+  endif()
 ]])
 
 # How other builds find the SDK: pkg-config and CMake, both by where their files lie, so that it can be moved.
@@ -49,6 +56,12 @@ function(npuprof_install_sdk)
   endforeach()
   if(TARGET npuprof)
     install(TARGETS npuprof RUNTIME DESTINATION bin)
+  endif()
+  # Under the name that frameworks spawn; never over a vendor's, as the rule above sees to.
+  if(TARGET msprof)
+    install(TARGETS msprof RUNTIME DESTINATION bin)
+    install(FILES ${PROJECT_SOURCE_DIR}/packaging/sdk/msprof.py
+            DESTINATION tools/profiler/profiler_tool/analysis/msprof)
   endif()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/libprof/include/ ${PROJECT_SOURCE_DIR}/tools/npusim/runtime/include/
           DESTINATION include FILES_MATCHING PATTERN "*.h")

@@ -34,11 +34,30 @@ class Sdk(unittest.TestCase):
         done = install(self.prefix)
         self.assertEqual(done.returncode, 0, done.stderr)
         for path in ("include/acl/acl_prof.h", "include/acl/acl.h", "include/profiling/prof_api.h",
-                     "include/profiling/aprof_pub.h", "include/npusim/npusim.h", "set_env.sh", "bin/npuprof",
+                     "include/profiling/aprof_pub.h", "include/npusim/npusim.h", "set_env.sh", "bin/npuprof", "bin/msprof", "share/man/man1/msprof.1",
+                     "tools/profiler/profiler_tool/analysis/msprof/msprof.py",
                      "lib64/libaclprof.so", "lib64/libmsprofiler.so", "lib64/libprofapi.so",
                      "lib64/libms_tools_ext.so", "include/mstx/ms_tools_ext.h", "include/npuprof/acl_prof_loaded.h", "lib64/libascendcl.so", "lib64/libruntime.so", "lib64/libhccl.so",
                      "python/acl/__init__.py", "python/npuprof/__init__.pyi", "share/npuprof/models/resnet50_b1.json", "share/man/man1/npuprof.1"):
             self.assertTrue(os.path.exists(os.path.join(self.prefix, path)), path)
+
+    def test_is_never_installed_over_the_msprof_of_somebody_else(self):
+        os.makedirs(os.path.join(self.prefix, "bin"))
+        theirs = os.path.join(self.prefix, "bin", "msprof")
+        with open(theirs, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\nexit 0\n")
+        done = install(self.prefix)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("bin/msprof is not part of npuprof", done.stderr)
+        self.assertEqual(os.listdir(self.prefix), ["bin"])
+
+    def test_the_script_beside_msprof_exports_too(self):
+        self.assertEqual(install(self.prefix).returncode, 0)
+        script = os.path.join(self.prefix, "tools/profiler/profiler_tool/analysis/msprof/msprof.py")
+        missing = os.path.join(self.dir.name, "PROF_none")
+        done = subprocess.run(["/usr/bin/python3", "-B", script, "export", "db", "-dir=" + missing], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (2, ""))
+        self.assertIn(missing, done.stdout)
 
     def test_may_be_installed_again(self):
         self.assertEqual(install(self.prefix).returncode, 0)
