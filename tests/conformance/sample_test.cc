@@ -53,6 +53,30 @@ TEST_P(Samples, OfAllCoresAddUpToTheModelsCycles) {
   EXPECT_GT(cube, 0u);
 }
 
+// A device that samples by itself said nothing of the time after its last sample. Periods are longer than what happens in them.
+TEST_P(Samples, TheLastOneIsForTheTimeUpToTheEnd) {
+  Work work;
+  Profiler profiler;
+  const npuprof_query query = profiler.Query();
+  const int core = profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 10 * kSecond, 64, {0x416}, path()));
+  const int unit = profiler.Add(UnitRing(NPUPROF_CHANNEL_HBM, 10 * kSecond, 512, path()));
+  ASSERT_GT(core, 0);
+  ASSERT_GT(unit, 0);
+  profiler.Start();
+  Since since;
+  work.Run(10, query.core_hz / 10'000, query.cube_cores);
+  work.Copy(1u << 20);
+  profiler.Stop();
+  uint64_t cycles = 0, bytes[2] = {};
+  for (const auto& sample : profiler.Read<npuprof_rec_core_sample>(core)) cycles += sample.cycles;
+  EXPECT_EQ(cycles, 10 * (query.core_hz / 10'000));
+  for (const auto& record : profiler.Read<npuprof_rec_bandwidth>(unit)) bytes[record.event] += record.value;
+  EXPECT_EQ(bytes[0], since.Now().bytesRead);
+  EXPECT_EQ(bytes[1], since.Now().bytesWritten);
+  EXPECT_GT(bytes[0], 0u);
+  EXPECT_EQ(LostForGood(profiler, core) + LostForGood(profiler, unit), 0u);
+}
+
 TEST_P(Samples, OfAVectorCoreCarryItsIdBehindTheMatrixCores) {
   Work work;
   Profiler profiler;
@@ -84,6 +108,7 @@ TEST_P(Samples, AFullRingLosesRecordsButNoCounts) {
   const int ring = profiler.Add(SampleRing(NPUPROF_CORE_CUBE, 0, 10 * kMs, 16, {0x416}, path()));
   ASSERT_GT(ring, 0);
   profiler.Start();
+  Since since;
   for (int k = 0; k < 30; ++k) {
     work.Run(1, query.core_hz / 10'000, query.cube_cores);
     SleepMs(10);
@@ -100,6 +125,8 @@ TEST_P(Samples, AFullRingLosesRecordsButNoCounts) {
     EXPECT_EQ(cycles, 30 * (query.core_hz / 10'000));
   } else {
     EXPECT_LE(cycles, 30 * (query.core_hz / 10'000));
+    // The device drops, and says how many.
+    EXPECT_EQ(profiler.Lost(ring), since.Now().queueDropped);
   }
 }
 

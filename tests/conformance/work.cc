@@ -94,6 +94,9 @@ npusimDeviceTotals Since::Now() const {
   now.bytesWritten -= before_.bytesWritten;
   now.aicpuEnded -= before_.aicpuEnded;
   now.vectorOps -= before_.vectorOps;
+  now.logLost -= before_.logLost;
+  now.pmuLost -= before_.pmuLost;
+  now.queueDropped -= before_.queueDropped;
   now.l2Hits -= before_.l2Hits;
   now.l2Misses -= before_.l2Misses;
   return now;

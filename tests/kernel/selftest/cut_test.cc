@@ -21,7 +21,7 @@ constexpr uint64_t kSmallKernels = 10, kSmallBlocks = 4;
 constexpr uint64_t kLargeBlocks = 96;
 
 struct Cut : OnBothPaths {
-  // Rings; from kBlocks on one per matrix core, then one per vector core, each sampled over registers.
+  // Rings; from kBlocks on one per matrix core, then one per vector core, each sampled.
   enum { kLog = 1, kPmu, kSoc, kAicpu, kBlocks };
 
   void Begin(Profiler& profiler, uint32_t device = 0) {
@@ -37,7 +37,7 @@ struct Cut : OnBothPaths {
     vectors_ = static_cast<int>(profiler.Query().vector_cores);
     for (int core = 0; core < vectors_; ++core)
       ASSERT_EQ(profiler.Add(SampleRing(NPUPROF_CORE_VECTOR, static_cast<uint16_t>(core), 10 * kSecond, 16,
-                                        {0x8}, NPUPROF_RING_REGISTER_PATH)),
+                                        {0x8}, path())),
                 kBlocks + cores_ + core);
     before_ = port.Totals(device);
     profiler.Start();
@@ -169,7 +169,7 @@ TEST_P(Cut, BySurprise) {
   const npusim_totals after = port.Totals(1);
   EXPECT_LE(Offered(profiler, kLog), 2 * (after.recorded_started - before_.recorded_started));
   uint64_t kept = 0;
-  for (int ring = kLog; ring < kBlocks + cores_; ++ring) kept += profiler.Head(ring);
+  for (int ring = kLog; ring < kBlocks + cores_ + vectors_; ++ring) kept += profiler.Head(ring);
   if (path() == NPUPROF_RING_DEVICE_PATH) {
     EXPECT_EQ(kept, after.queue_written - before_.queue_written);
   }

@@ -240,5 +240,56 @@ TEST(ModelUnit, QueueSamplesAreDifferencesThatSumToTheTotals) {
   EXPECT_EQ(d.R64(REFNPU_QUEUE(0, REFNPU_QUEUE_PRODUCER)), 80u) << "a disabled queue samples no more";
 }
 
+// What was counted since the last sample went unsaid when its queue was switched off.
+TEST(ModelUnit, AQueueThatIsSwitchedOffTellsOfTheTimeSinceItsLastSample) {
+  Device d(Defaults(), 1 << 20);
+  constexpr uint64_t kCoreSamples = 0x80000;
+  constexpr uint32_t kCore = 30;
+  d.W32(REFNPU_CORE(kCore, REFNPU_CORE_EVENT(0)), 0x4b);
+  d.W32(REFNPU_CORE(kCore, REFNPU_CORE_CTRL), REFNPU_CORE_ENABLE);
+  d.AddQueue(0, NPUPROF_CHANNEL_HBM, 0, 0x1000, 4096, 4096, 1'000'000);
+  d.AddQueue(1, NPUPROF_CHANNEL_CORE_SAMPLE, kCore, kCoreSamples, 64, 64, 3'600'000'000'000);
+  d.AddQueue(2, NPUPROF_CHANNEL_L2, 0, 0x40000, 64, 1, 3'600'000'000'000);
+  const uint64_t begin = d.Now();
+  npusim_task t = Task(NPUSIM_TASK_VECTOR, 1, 48);
+  t.work.vec_fp32 = 48 * 64 * 7001ull;
+  t.work.read_bytes = 10'000'000;
+  for (uint16_t i = 0; i < 400; ++i) d.Submit(t);
+  d.Advance(begin + 1'500'000);
+  ASSERT_GT(d.Totals().ended, 0u);
+  ASSERT_LT(d.Totals().ended, 400u) << "it is to end in mid-task";
+  for (uint32_t q : {0u, 1u, 2u}) d.W32(REFNPU_QUEUE(q, REFNPU_QUEUE_CTRL), 0);
+  d.W32(REFNPU_CORE(kCore, REFNPU_CORE_LATCH), 1);
+  const uint64_t counted = d.R64(REFNPU_CORE(kCore, REFNPU_CORE_CYCLES));
+  const uint64_t events = d.R32(REFNPU_CORE(kCore, REFNPU_CORE_COUNTER(0)));
+  d.W32(REFNPU_UNIT(REFNPU_UNIT_HBM, REFNPU_UNIT_LATCH), 1);
+  uint64_t read = 0;
+  for (uint32_t channel = 0; channel < 4; ++channel)
+    read += d.R64(REFNPU_UNIT(REFNPU_UNIT_HBM, REFNPU_UNIT_TOTAL(2 * channel)));
+
+  ASSERT_EQ(d.R64(REFNPU_QUEUE(0, REFNPU_QUEUE_PRODUCER)), 16u) << "a period, and half of one";
+  const auto bytes = d.Records<npuprof_rec_bandwidth>(0x1000, 16);
+  uint64_t told = 0;
+  for (const auto& record : bytes) told += record.event == 0 ? record.value : 0;
+  EXPECT_EQ(bytes[8].clock, (begin + 1'500'000) / 20);
+  EXPECT_EQ(told, read);
+  EXPECT_GT(told, 0u);
+  ASSERT_EQ(d.R64(REFNPU_QUEUE(1, REFNPU_QUEUE_PRODUCER)), 1u);
+  const auto sample = d.Records<npuprof_rec_core_sample>(kCoreSamples, 1)[0];
+  EXPECT_EQ(sample.cycles, counted);
+  EXPECT_EQ(sample.counters[0], events);
+  EXPECT_GT(counted, 0u);
+  // Under credit like any other: hits, and no room for misses.
+  EXPECT_EQ(d.R64(REFNPU_QUEUE(2, REFNPU_QUEUE_PRODUCER)), 1u);
+  EXPECT_EQ(d.R64(REFNPU_QUEUE(2, REFNPU_QUEUE_DROPPED)), 1u);
+  EXPECT_EQ(d.Made(NPUPROF_CHANNEL_L2), std::make_pair(uint64_t{1}, uint64_t{1}));
+
+  for (uint32_t q : {0u, 1u}) d.W32(REFNPU_QUEUE(q, REFNPU_QUEUE_CTRL), 0);
+  d.Finish();
+  for (uint32_t q : {0u, 1u}) d.W32(REFNPU_QUEUE(q, REFNPU_QUEUE_CTRL), 0);
+  EXPECT_EQ(d.R64(REFNPU_QUEUE(0, REFNPU_QUEUE_PRODUCER)), 16u) << "one that is off has nothing to tell";
+  EXPECT_EQ(d.R64(REFNPU_QUEUE(1, REFNPU_QUEUE_PRODUCER)), 1u);
+}
+
 }  // namespace
 }  // namespace npusim_test

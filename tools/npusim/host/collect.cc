@@ -231,6 +231,11 @@ void Driver::PublishAll(Session& session, uint64_t now_ns) {
 }
 
 void Driver::PublishRest(Session& session, uint64_t now_ns) {
+  // Queues of samples write a last one when they are switched off. Others could cut off what tasks still have to tell.
+  for (const auto& ring : session.rings()) {
+    if (ring->queue >= 0 && npc_channel_sampled(ring->config.channel))
+      registers_.Write32(REFNPU_QUEUE(static_cast<uint32_t>(ring->queue), REFNPU_QUEUE_CTRL), 0);
+  }
   PublishAll(session, now_ns);
   for (SampleGroup& group : session.groups) {
     if (now_ns > group.last_ns) Sample(session, group, now_ns);

@@ -248,6 +248,7 @@ struct queue {
 	u64 gap_count, gap_position, gap_first, gap_last;
 	u64 timer_base; /* host ns at which sampling began */
 	u64 timer_tick;
+	u64 sampled_at; /* host ns of the last sample */
 	u32 timer_gen;
 	u64 last_total[REFNPU_UNIT_TOTALS];
 	u64 published;	/* producer as last written to head_address */

@@ -249,17 +249,30 @@ static void sample_unit(struct npusim_model *m, struct queue *q)
 	}
 }
 
+static void take_sample(struct npusim_model *m, struct queue *q)
+{
+	q->sampled_at = m->now;
+	if (channel_of(q) == NPUPROF_CHANNEL_CORE_SAMPLE)
+		sample_core(m, q);
+	else
+		sample_unit(m, q);
+}
+
 void queue_sample(struct npusim_model *m, u32 index, u32 gen)
 {
 	struct queue *q = &m->queues[index];
 
 	if (gen != q->timer_gen || !(q->ctrl & REFNPU_QUEUE_ENABLE))
 		return;
-	if (channel_of(q) == NPUPROF_CHANNEL_CORE_SAMPLE)
-		sample_core(m, q);
-	else
-		sample_unit(m, q);
+	take_sample(m, q);
 	schedule_sample(m, q);
+}
+
+/* What was counted since the last sample is told before the queue goes off, or nobody would know. */
+static void sample_rest(struct npusim_model *m, struct queue *q)
+{
+	if (sampled(channel_of(q)) && m->now > q->sampled_at)
+		take_sample(m, q);
 }
 
 static void start_sampling(struct npusim_model *m, struct queue *q)
@@ -274,7 +287,7 @@ static void start_sampling(struct npusim_model *m, struct queue *q)
 		units_totals(m, (u32)channel_unit(channel_of(q)),
 			     m->units[REFNPU_UNIT_LLC].ctrl & 1, q->last_total);
 	}
-	q->timer_base = m->now;
+	q->timer_base = q->sampled_at = m->now;
 	q->timer_tick = 0;
 	schedule_sample(m, q);
 }
@@ -314,8 +327,10 @@ static void disable(struct npusim_model *m, struct queue *q)
 {
 	int *slot = owner(m, q);
 
-	if (q->ctrl & REFNPU_QUEUE_ENABLE && slot)
+	if (q->ctrl & REFNPU_QUEUE_ENABLE && slot) {
+		sample_rest(m, q);
 		*slot = -1;
+	}
 	q->ctrl = 0;
 	q->timer_gen++;
 }
