@@ -12,8 +12,8 @@
 #include "refnpu.h"
 
 /*
- * Where the CPU's view has to be synchronised, so much of a ring is at most, in one look: the copy
- * is part of an operation that is not cut.
+ * Where the CPU's view has to be synchronised, so much of a ring is at most, in one look and each
+ * way: that is part of an operation that is not cut.
  */
 #define REFNPU_SYNC_BYTES	SZ_16K
 
@@ -159,6 +159,8 @@ int refnpu_queue_arm(struct npuprof_ring *ring)
 	queue->wake = 0;
 	queue->returned = 0;
 	npc_credit_init(&queue->credit, &ring->producer, 0);
+	if (queue->sync)
+		queue->credit.most = REFNPU_SYNC_BYTES / ring->config.record_size;
 	queue->suspect = queue->credit.limit;
 	WRITE_ONCE(refnpu->heads[index], 0);
 	refnpu_queue_program(refnpu, ring);

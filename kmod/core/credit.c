@@ -6,6 +6,7 @@ void npc_credit_init(struct npc_credit *credit, const struct npc_ring *ring, __u
 	if (!step)
 		step = ring->slots / 8 ? ring->slots / 8 : 1;
 	credit->step = step;
+	credit->most = ring->slots;
 	credit->limit = ring->head + ring->slots;
 }
 
@@ -22,6 +23,6 @@ bool npc_credit_renew(struct npc_credit *credit, const struct npc_ring *ring)
 		return false;
 	if (gain < credit->step && !exhausted)
 		return false;
-	credit->limit = limit;
+	credit->limit += gain < credit->most ? gain : credit->most;
 	return true;
 }

@@ -18,10 +18,13 @@ extern "C" {
  * struct npc_credit - credit of one device-written ring
  * @limit: number of records the device may have written in total; only ever grows
  * @step: smallest renewal worth a register write, 1 to slots
+ * @most: largest renewal at a time, for a driver that has to prepare slots for the device; all of
+ *	the ring unless changed
  */
 struct npc_credit {
 	__u64 limit;
 	__u32 step;
+	__u32 most;
 };
 
 /**
@@ -39,11 +42,11 @@ void npc_credit_init(struct npc_credit *credit, const struct npc_ring *ring, __u
  * @credit: credit
  * @ring: its ring
  *
- * An unbelievable tail renews nothing.
+ * An unbelievable tail renews nothing. What is more than @credit->most is left for the next time.
  *
  * Context: Any context; the caller holds the lock under which the ring has one producer.
- * Return: true if @credit->limit grew by at least one step, or out of exhaustion, and must be given
- * to the device.
+ * Return: true if @credit->limit grew, by at least a step or as much as it may, or out of
+ * exhaustion, and must be given to the device.
  */
 bool npc_credit_renew(struct npc_credit *credit, const struct npc_ring *ring);
 

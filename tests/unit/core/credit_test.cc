@@ -45,6 +45,26 @@ TEST(Credit, ExhaustedDeviceGetsEvenOneSlot) {
   EXPECT_EQ(credit.limit, 65u);
 }
 
+// A reader that came back after a long time made one look prepare a whole ring for the device.
+TEST(Credit, GrowsByNoMoreThanItMayAtATime) {
+  TestSession s(64);
+  npc_credit credit;
+  npc_credit_init(&credit, &s.ring.ring, 0);
+  EXPECT_EQ(credit.most, 64u);
+  credit.most = 20;
+  ASSERT_EQ(npc_ring_follow_device(&s.ring.ring, 64), 0);
+  s.ring.tail.tail = 64;
+  for (uint64_t limit : {84u, 104u, 124u}) {
+    EXPECT_TRUE(npc_credit_renew(&credit, &s.ring.ring));
+    EXPECT_EQ(credit.limit, limit);
+  }
+  EXPECT_FALSE(npc_credit_renew(&credit, &s.ring.ring)) << "the rest is not worth it";
+  s.ring.tail.tail = 64;
+  ASSERT_EQ(npc_ring_follow_device(&s.ring.ring, 124), 0);
+  EXPECT_TRUE(npc_credit_renew(&credit, &s.ring.ring)) << "but to a device that has none";
+  EXPECT_EQ(credit.limit, 128u);
+}
+
 TEST(Credit, NoWordOfTheReaderGivesMoreThanTheRing) {
   TestSession s(64);
   npc_credit credit;
