@@ -243,6 +243,9 @@ int npuprof_session_stop(struct npuprof_session *session, struct npuprof_control
 
 	lockdep_assert_held(&session->npu->mutex);
 	err = npuprof_check_present(session);
+	/* One that ended is not worth another try, whether the device comes back or not. */
+	if (err == -EAGAIN && session->state == NPUPROF_SESSION_STOPPED)
+		return -EINVAL;
 	if (err)
 		return err;
 	if (session->stop_waiter)
