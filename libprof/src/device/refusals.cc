@@ -89,8 +89,11 @@ Words Invalid(unsigned long request, const npuprof_add_ring* ring) {
     case NPUPROF_IOC_START:
       return {"the session was stopped already", "open the device anew: a session starts once", ""};
     case NPUPROF_IOC_STOP:
-      return {"the session does not run, or the timeout is above 600 s", "start it before, and wait for less",
-              ""};
+      return {
+          "the session does not run, has ended by itself because its device stayed away, or the timeout is "
+          "above "
+          "600 s",
+          "start it before, wait for less; what was recorded until its device went can be read", ""};
     case NPUPROF_IOC_FREEZE:
       return {"the session does not run, or none of its rings overwrites older records",
               "start it before, with such a ring", ""};
