@@ -228,8 +228,8 @@
  */
 #define REFNPU_QUEUE(q, reg)	(0x40000 + 0x80 * (q) + (reg))
 /*
- * bit 0: enabled; going from 0 to 1 zeroes PRODUCER and DROPPED; before it goes from 1 to 0, a queue
- * of samples writes one for the time since the last
+ * bit 0: enabled; going from 0 to 1 zeroes PRODUCER and DROPPED; before it goes from 1 to 0, a
+ * queue of samples writes one for the time since the last
  */
 #define REFNPU_QUEUE_CTRL	0x00
 #define REFNPU_QUEUE_ENABLE	0x1u
