@@ -60,7 +60,8 @@ bool StagedFile::flushed() const {
 }
 
 bool StagedFile::full() const {
-  return DiskIsFull(stall_error_);
+  // Where there is room that was kept for it, its tries are counted instead: others may have been quicker at some of it.
+  return DiskIsFull(stall_error_) && (ages_ || !outlives_full_disk_);
 }
 
 void StagedFile::Disown() {

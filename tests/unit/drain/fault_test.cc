@@ -117,6 +117,27 @@ TEST_P(FaultTest, FullDiskEndsTheCollectionOnceStagingIsFull) {
   EXPECT_EQ(messages_.Count("collection ends here"), 1u);
 }
 
+TEST_P(FaultTest, NamesAreTriedAgainWhereOthersTookSomeOfTheirRoom) {
+  std::atomic<bool> kept_room{false};
+  std::atomic<int> taken{2};
+  Options options = With([&](const WriteOp& op) {
+    return kept_room && op.parts[0].iov_len <= 4096 && taken-- <= 0 ? 0 : -ENOSPC;
+  });
+  auto collection = drain_.Open(options, messages_.Handler(), nullptr);
+  collection->storage()->OnDiskFull([&] { kept_room = true; });
+  auto feeder =
+      std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), MakeRecords(64, 10'000));
+  auto names = MakeFile(*collection, dir_.path(), "unaging.additional.hash_dic", 0);
+  Ledger words;
+  collection->Add(feeder);
+  ASSERT_TRUE(
+      collection->Run([&] { EXPECT_TRUE(names->AppendUnit("1:word\n", 7, &words)); }, seconds(5)).ok());
+  EXPECT_EQ(collection->Finish(seconds(30)).kind, ErrorKind::kIo);
+  EXPECT_LT(taken, 0) << "no write found its room taken";
+  EXPECT_EQ(feeder->ledger.lost, 10'000u);
+  EXPECT_EQ(ReadSlices(dir_.path() + "/unaging.additional.hash_dic"), "1:word\n");
+}
+
 TEST_P(FaultTest, DiskThatFillsUpKeepsWhatWasWritten) {
   std::atomic<uint64_t> room{1'003'520};  // whole sectors, for O_DIRECT; no whole records
   auto collection = drain_.Open(With([&](const WriteOp& op) {
