@@ -285,7 +285,7 @@ void DeviceTrace::LoadPmu(const std::function<void(uint64_t)>& progress) {
 void DeviceTrace::Join(const HostTrace& host, const DeviceClock& clock, bool keep_wholes) {
   const auto device = static_cast<uint16_t>(device_);
   const std::vector<Flip>* flips = nullptr;
-  bool one_sided = false;
+  bool one_sided = false, unwrapped = false;
   int stream = -1;
   for (auto& task : tasks_) {
     space_->Tick();
@@ -294,6 +294,8 @@ void DeviceTrace::Join(const HostTrace& host, const DeviceClock& clock, bool kee
       const auto it = flips_.find({device, task.stream});
       flips = it == flips_.end() ? nullptr : &it->second;
       one_sided = !flips && host.has_flips(device, task.stream);
+      // The host's wrap lies before its records or, where they are cut off, behind them.
+      unwrapped = flips && !host.has_flips(device, task.stream);
     }
     if (flips) {
       const auto next = std::upper_bound(flips->begin(), flips->end(), task.start,
@@ -301,8 +303,9 @@ void DeviceTrace::Join(const HostTrace& host, const DeviceClock& clock, bool kee
       task.batch = next != flips->begin() ? (next - 1)->number
                                           : static_cast<uint16_t>(std::max(flips->front().number - 1, 0));
     }
-    const Track* track =
-        host.Find(device, task.stream, task.task, task.batch, clock.Wall(task.start), one_sided);
+    const int64_t start = clock.Wall(task.start);
+    const Track* track = host.Find(device, task.stream, task.task, task.batch, start, one_sided || unwrapped);
+    if (track && unwrapped && host.has_clock() && host.Launched(*track) > start) track = nullptr;
     if (track) task.track = host.IndexOf(track) + 1;
   }
   // A fused task is either shown whole or, where the host names its contexts, by its sub-tasks.

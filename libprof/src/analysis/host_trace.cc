@@ -153,4 +153,8 @@ const Track* HostTrace::Find(uint16_t device, uint16_t stream, uint16_t task, ui
   return later == first ? &*first : &*(later - 1);
 }
 
+int64_t HostTrace::Launched(const Track& track) const {
+  return clock_->Wall(track.time);
+}
+
 }  // namespace npuprof::analysis

@@ -94,6 +94,8 @@ class HostTrace {
   /// With `any_batch` the batch is ignored: for streams whose wraps only one side recorded.
   const Track* Find(uint16_t device, uint16_t stream, uint16_t task, uint16_t batch, int64_t wall_ns,
                     bool any_batch) const;
+  /// Wall time of a launch, in ns.
+  int64_t Launched(const Track& track) const;
   bool has_flips(uint16_t device, uint16_t stream) const { return flips_.contains({device, stream}); }
 
   uint32_t IndexOf(const Track* track) const { return static_cast<uint32_t>(track - tracks_.data()); }
