@@ -296,6 +296,22 @@ TEST(Large, EveryTaskKeepsItsOperatorAcrossWrapsInBoundedMemory) {
   EXPECT_EQ(index, kTasks);
 }
 
+// The host's files may end before its record of a wrap, or begin behind it.
+TEST(Run, TasksOnBothSidesOfAWrapThatOnlyTheDeviceTellsOfHaveTheirOperators) {
+  for (const bool behind : {false, true}) {
+    TemporaryDirectory directory;
+    ProfBuilder builder(directory.path() / "run");
+    for (uint16_t i = 0; i < 10; ++i) {
+      const uint64_t at = 100'000 + i * 20'000;
+      builder.Operator(7, 3, i, at, at + 2'000, at + 12'000, "Op", false);
+    }
+    builder.Flip(3, 1, behind ? 50'000 : 500'000);
+    builder.Close();
+    EXPECT_EQ(ExportTo(builder.path(), directory.path() / "out", {"csv"}).rows.at("op_summary"), 10u)
+        << behind;
+  }
+}
+
 TEST(Large, EveryTaskHasItsFlowInTheTimeline) {
   constexpr uint64_t kTasks = 5'000;
   TemporaryDirectory directory;
