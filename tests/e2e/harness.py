@@ -39,6 +39,12 @@ def environment(**changes):
     return env
 
 
+def sanitizers():
+    """Those of the build under test, as NPUPROF_SANITIZE names them; "" without any."""
+    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as f:
+        return next((line.split("=", 1)[1].strip() for line in f if line.startswith("NPUPROF_SANITIZE:")), "")
+
+
 def uring_refused():
     """Why io_uring cannot be used here, or None."""
     libc = ctypes.CDLL(None, use_errno=True)

@@ -7,14 +7,9 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import BUILD, CLIENTS, MODELS, NPUPROF, SOURCE, ClientTest, Profile, environment
+from harness import BUILD, CLIENTS, MODELS, NPUPROF, SOURCE, ClientTest, Profile, environment, sanitizers
 
 GOLDEN = os.path.join(SOURCE, "tests", "data", "golden", "min", "PROF_000001_20260101000000123_00012345ABCDEFGH")
-
-
-def sanitized():
-    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as f:
-        return any(line.startswith("NPUPROF_SANITIZE:") and not line.endswith("=\n") for line in f)
 
 
 def as_nobody():
@@ -68,7 +63,7 @@ class Library(ClientTest):
         self.refused(100002, ("EK0002: aclprofInit was called twice",), "init-twice-of-the-runtime", self.dir)
 
     def test_the_runtime_tells_that_memory_ran_out(self):
-        if sanitized():
+        if sanitizers():
             self.skipTest("a sanitizer ends a program that has no memory")
         self.refused(-1, ("EK0201: memory ran out",), "no-memory")
 

@@ -147,6 +147,14 @@ Status OpenSim(uint32_t id, std::unique_ptr<DeviceFile>* out) {
                     id),
         EREMOTE);
   }
+  if (handle == -EOWNERDEAD) {
+    return Status::Fail(
+        ErrorKind::kDevice,
+        fmt::format("simulated NPU {} belongs to the process that this one was forked from; a child "
+                    "profiles NPUs if it is forked before its parent uses one",
+                    id),
+        EOWNERDEAD);
+  }
   const ErrorKind kind = handle == -EMFILE || handle == -EBUSY ? ErrorKind::kBusy : ErrorKind::kDevice;
   return Status::Fail(kind, fmt::format("simulated NPU {} cannot be opened: {}", id, std::strerror(-handle)),
                       -handle);

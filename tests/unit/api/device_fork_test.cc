@@ -137,6 +137,25 @@ TEST_F(DeviceFork, WhileTwoWindowsRunHarmsNeither) {
   for (aclprofConfig* config : {first, second}) EXPECT_EQ(aclprofDestroyConfig(config), 0);
 }
 
+TEST_F(DeviceFork, ADeviceThatTheParentUsesIsRefusedToTheChildByName) {
+  Run(0, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    g_is_child = true;
+    alarm(120);  // instead of hanging
+    const std::string out = directory_ / "child";
+    if (aclprofInit(out.c_str(), out.size()) != 0 || MsprofNotifySetDevice(0, 0, true) != 0) _exit(1);
+    aclprofConfig* own = Config({0}, kTypes);
+    if (!own || aclprofStart(own) != 500005) _exit(2);
+    if (Message().find("the process that this one was forked from") == std::string::npos) _exit(3);
+    _exit(std::filesystem::exists(out) && !ProfDirectories(out).empty() ? 4 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST_F(DeviceFork, AfterAWarmUpLeavesItTheParents) {
   aclprofConfig* config = Config({0}, kTypes);
   ASSERT_EQ(aclprofWarmup(config), 0) << Message();

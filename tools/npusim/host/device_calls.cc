@@ -174,6 +174,7 @@ int npusim_dev_count(void) {
 
 int npusim_dev_open(uint32_t device_id) {
   if (npusim::Host::forked()) return -EOWNERDEAD;
+  npusim::Host::Use();
   auto* local = Local();
   return local ? local->Open(device_id) : -EREMOTE;
 }

@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <new>
 #include <stdexcept>
 
 #include "host/host_impl.h"
@@ -23,7 +25,27 @@ namespace {
 constexpr uint64_t kLookNs = 1'000'000'000;  // between two looks at the other threads of the process
 
 Host* g_test_host = nullptr;
+std::atomic<Host*> g_host{nullptr};
+std::mutex g_making;
+std::atomic<bool> g_used{false};
 std::atomic<bool> g_forked{false};
+Host* g_of_parent = nullptr;  // so that a leak checker finds it
+
+// Whoever has nothing but the number of the parent's devices gets devices of its own, which begin like any others.
+void AfterFork() {
+  new (&g_making) std::mutex;  // its holder may not be in the child
+  Host* const host = g_host.load(std::memory_order_relaxed);
+  if (!host || Host::forked()) return;
+  if (host->remote()) host->remote()->Abandon();
+  if (host->remote() || g_used.load(std::memory_order_relaxed)) {
+    g_forked.store(true, std::memory_order_relaxed);
+    return;
+  }
+  g_of_parent = host;
+  g_host.store(nullptr, std::memory_order_relaxed);
+}
+// At the loading: who forks may just be making the host on another thread.
+[[maybe_unused]] const int g_watching = pthread_atfork(nullptr, nullptr, AfterFork);
 
 Host* FromEnvironment() {
   std::vector<std::string> complaints;
@@ -33,13 +55,9 @@ Host* FromEnvironment() {
   };
   const Settings settings = ReadSettings(get, &complaints);
   for (const std::string& complaint : complaints) std::fprintf(stderr, "%s\n", complaint.c_str());
-  pthread_atfork(nullptr, nullptr, [] { g_forked.store(true, std::memory_order_relaxed); });
   Host* host = new Host(settings);
-  if (!host->remote()) return host;
-  if (host->device_count() == 0 && !host->trouble().empty())
+  if (host->remote() && host->device_count() == 0 && !host->trouble().empty())
     std::fprintf(stderr, "npusim: %s; there is no NPU.\n", host->trouble().c_str());
-  static Remote* const remote = host->remote();
-  pthread_atfork(nullptr, nullptr, [] { remote->Abandon(); });
   return host;
 }
 
@@ -73,10 +91,12 @@ uint64_t TaskCounter::failed() const {
 
 Host& Host::Get() {
   if (g_test_host) return *g_test_host;
+  if (Host* host = g_host.load(std::memory_order_acquire)) return *host;
+  std::lock_guard lock(g_making);
   // Never destroyed: at exit other threads and static objects may still use devices, and a forked child could
   // not join the thread.
-  static Host* const host = FromEnvironment();
-  return *host;
+  if (!g_host.load(std::memory_order_relaxed)) g_host.store(FromEnvironment(), std::memory_order_release);
+  return *g_host.load(std::memory_order_relaxed);
 }
 
 Host::Host(const Settings& settings) {
@@ -100,8 +120,12 @@ std::string Host::trouble() const {
 bool Host::forked() {
   return g_forked.load(std::memory_order_relaxed);
 }
+void Host::Use() {
+  if (!g_used.load(std::memory_order_relaxed)) g_used.store(true, std::memory_order_relaxed);
+}
 int Host::Submit(uint32_t device, const npusim_task& task, TaskListener* listener) {
   if (forked()) return -EOWNERDEAD;
+  Use();
   return impl_ ? impl_->Submit(device, task, listener) : remote_->Submit(device, task, listener);
 }
 int Host::WaitIdle(uint32_t device, uint64_t timeout_ns) {

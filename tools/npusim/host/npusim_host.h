@@ -84,10 +84,13 @@ class Host {
   Host& operator=(const Host&) = delete;
 
   /**
-   * True in a child forked from the process whose host this is: the devices' thread is not in the child, so that
-   * nothing would ever end there. Every call refuses with -EOWNERDEAD then.
+   * True in a child forked from a process that used devices, or that has them elsewhere: the devices' thread is not in the
+   * child, so that nothing would ever end there. Every call refuses with -EOWNERDEAD then. A child of a process that at most
+   * asked how many there are gets devices of its own with its first call.
    */
   static bool forked();
+  /** From here on somebody in the process holds things of devices, which mean nothing in a child. Any thread. */
+  static void Use();
 
   /** 0 if the devices are elsewhere and cannot be reached. */
   uint32_t device_count() const;

@@ -33,7 +33,8 @@ NPUSIM_EXPORT const char *npusim_dev_version(void);
 /**
  * Opens a profiling session on device @p device_id, as open("/dev/npuprof<device_id>") would.
  * @return handle >= 0, or -ENODEV (no such device), -EMFILE (too many sessions or open files), -ENOMEM;
- *         -EOWNERDEAD, here and below, in a child forked from the process that has the devices
+ *         -EOWNERDEAD, here and below, in a child forked from a process that used devices; of one that only counted them, the
+ *         child has devices of its own
  */
 NPUSIM_EXPORT int npusim_dev_open(uint32_t device_id);
 

@@ -119,6 +119,7 @@ void Device::WaitIdle() {
 int Device::Open() {
   std::lock_guard lock(mutex);
   if (users++ > 0) return ACL_SUCCESS;
+  Host::Use();
   contexts.push_back(std::make_unique<Context>());
   primary = contexts.back().get();
   primary->device = this;
