@@ -3,7 +3,8 @@
 and tested.
 
 Exported is what the version map lists, documented what a public header declares right below a comment (several in a row
-share one), tested what a test or a client program calls or looks up by name.
+share one), tested what a test or a client program calls, or hands to a function that calls it. What is only written of a
+function, in a comment or a text, or declared, is no test.
 
 usage: symbols.py [--update] ROOT
 """
@@ -14,6 +15,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from licences import files
+
+NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
+STATEMENTS = {"return", "else", "do", "case", "throw"}
 
 PAGE = "docs/symbols.md"
 MAP = "libprof/src/api/libaclprof.map"
@@ -54,9 +58,17 @@ def is_documented(text, name):
     return False
 
 
-def named(text):
-    """Words that a test calls, hands on or looks up: those before a bracket, a comma or the end of a text."""
-    return set(re.findall(r"(\w+?)_?(?=[(),\"])", text))
+def called(text):
+    """Names that a source in C or C++ calls, or hands to a call as they are."""
+    text = NO_CODE.sub(" ", text)
+    found = set()
+    for name in re.finditer(r"(?<![\w.])(?<!->)(\w+)\s*\(", text):
+        before = text[max(0, name.start() - 80):name.start()].rstrip()
+        word = re.search(r"(\w+)$", before)
+        # Behind a type it is a declaration.
+        if (not word or word[1] in STATEMENTS) and not re.search(r"(?:^|[;{}])[\w\s:]*\w\s*[*&]+$", before):
+            found.add(name[1])
+    return found | set(re.findall(r"(?<=[(,])\s*(\w+)\s*(?=[,)])", text))
 
 
 def shown(name):
@@ -68,7 +80,7 @@ def shown(name):
 def rows(root, paths):
     """(name, header or None, files of tests) of each exported function."""
     headers = [(p, read(root, p)) for p in paths if p.startswith(HEADERS) and p.endswith(".h")]
-    tests = [(p, named(read(root, p))) for p in paths if p.startswith("tests/") and p.endswith((".c", ".cc", ".h", ".py"))
+    tests = [(p, called(read(root, p))) for p in paths if p.startswith("tests/") and p.endswith((".c", ".cc", ".h"))
              and not p.startswith(("tests/unit/tree/", "tests/unit/abi/", "tests/bench/"))]
     for name in map(shown, exported(read(root, MAP))):
         plain = name.removeprefix("ge::")  # as sources call it

@@ -173,6 +173,16 @@ class Tree(unittest.TestCase):
             with self.subTest(word):
                 self.assertIn(word, "\n".join(self.symbols_of(header, test, said)[1]))
 
+    def test_what_is_only_written_of_a_function_is_no_test(self):
+        for source in ("one();", "if (one()) {}", "return one(2);", "check(one, 1);", "a = *one();", "Try<decltype(one)>(2);",
+                       "EXPECT_EQ(one(), 0);", "else one();"):
+            with self.subTest(source):
+                self.assertIn("one", symbols.called(source))
+        for source in ("// one() is called\n", "/* one();\n one(2); */", '"one()"; f("one");', "int one(void);", "a->one();",
+                       "static void* one(int a) {}", "std::string &one(int a);", "// a\nconst char* one(void);"):
+            with self.subTest(source):
+                self.assertNotIn("one", symbols.called(source))
+
 
 if __name__ == "__main__":
     unittest.main()
