@@ -21,8 +21,9 @@ __attribute__((visibility("default"))) const char *npuprofLastMessage(void);
 /**
  * The same sentence, once, behind the published family of its error: "EK0001: the result path ...". EK0001 a value,
  * EK0002 order of calls, EK0003 a setting, EK0004 a function that is not there, EK0005 a data type, EK0006 NULL, EK0007
- * another way of profiling is on, EK0201 memory, EK0204 no room on the disk, EK9999 inside. The simulated runtime's
- * aclGetRecentErrMsg() gives it too.
+ * another way of profiling is on, EK0201 memory, EK0203 a thread that could not be started, EK0204 no room on the disk,
+ * EK9999 inside. EK0202, which is about memory as well, is never given. The simulated runtime's aclGetRecentErrMsg() gives it
+ * too.
  * @return text owned by the library, valid until the next call of this thread; NULL if nothing was refused since the last
  *         call of this function
  */
