@@ -120,7 +120,8 @@ MSVP_PROF_API int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandl
 
 /**
  * Tells that the process opened or is about to close a device. Called before the first task and after the
- * last. In a session that lists the device, collection on it starts or stops.
+ * last. In a session that lists the device, collection on it starts or stops. Waits while another thread begins or ends a
+ * session; if that one has been inside a component's callback for a second, it is left to him.
  * @param chipId ignored; @param deviceId id as in aclprofCreateConfig(), below 64
  * @return 0; MSPROF_ERROR_CONFIG_INVALID for an id of 64 or more; MSPROF_ERROR if collection failed to start
  */

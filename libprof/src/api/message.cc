@@ -59,25 +59,6 @@ int Answer(int code, const char* sentence, const char* family) noexcept {
   return code;
 }
 
-Result FromException(std::exception_ptr exception) {
-  try {
-    std::rethrow_exception(std::move(exception));
-  } catch (const std::bad_alloc&) {
-    return {code::kFailure, "memory ran out", "EK0201"};
-  } catch (const std::filesystem::filesystem_error& error) {
-    return Result::Fail(code::kFailure, std::string("an internal error occurred: ") + error.what());
-  } catch (const std::system_error& error) {
-    // By this number, and nothing else here does so.
-    if (error.code() == std::errc::resource_unavailable_try_again)
-      return {code::kFailure, "a thread could not be started: " + error.code().message(), "EK0203"};
-    return Result::Fail(code::kFailure, std::string("an internal error occurred: ") + error.what());
-  } catch (const std::exception& error) {
-    return Result::Fail(code::kFailure, std::string("an internal error occurred: ") + error.what());
-  } catch (...) {
-    return Result::Fail(code::kFailure, "an internal error occurred");
-  }
-}
-
 int Answer(const Result& result) noexcept {
   return Answer(result.code, result.text.c_str(), FamilyOf(result));
 }

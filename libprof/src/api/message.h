@@ -3,7 +3,7 @@
 
 #include <exception>
 
-#include "session/result.h"
+#include "session/caught.h"
 
 namespace npuprof::api {
 
@@ -11,9 +11,6 @@ namespace npuprof::api {
 int Answer(const Result& result) noexcept;
 /// The same for the Msprof* functions, whose codes are small numbers.
 int Answer(int code, const char* sentence, const char* family = "EK0001") noexcept;
-
-/// What an exception comes to: memory that ran out, a thread that could not be started, or what it says.
-Result FromException(std::exception_ptr exception);
 
 /// Runs @p body, which returns a Result; what is thrown must not become an exception in a C program. A function of its
 /// own, so that entries which often have nothing to do need no room on the stack to find that out; those hand over their

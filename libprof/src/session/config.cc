@@ -119,10 +119,13 @@ Result CreateConfig(const uint32_t* devices, uint32_t count, int metrics, const 
   made->dev_nums = count + 1;
   made->metrics = metrics;
   made->data_types = CompleteDataTypes(data_types);
-  *config = made.get();
+  aclprofConfig* const fresh = made.get();
   auto& registry = Living();
-  std::lock_guard<OwnedMutex> lock(registry.mutex);
-  registry.living.emplace(*config, std::move(made));
+  {
+    std::lock_guard<OwnedMutex> lock(registry.mutex);
+    registry.living.emplace(fresh, std::move(made));
+  }
+  *config = fresh;
   return Result::Ok();
 }
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 
 #include "host/clock.h"
 #include "npuprof_records.h"
+#include "session/caught.h"
 #include "session/chip_rules.h"
 
 namespace npuprof {
@@ -50,24 +52,36 @@ uint64_t TicksToNs(uint64_t ticks, uint64_t hz) {
 Status DeviceCollector::Start(const Context& context, uint32_t id, std::unique_ptr<DeviceCollector>* out) {
   std::unique_ptr<DeviceCollector> collector(new DeviceCollector(context, id));
   collector->again_ = std::filesystem::exists(context.directory.device(id));
-  Status status = collector->Begin();
-  if (status.ok()) {
+  Status status;
+  std::exception_ptr thrown;
+  try {
+    status = collector->Begin();
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  if (!thrown && status.ok()) {
     *out = std::move(collector);
     return status;
   }
-  if (collector->added_) {
-    Status removed = context.collection.Remove(collector->source_);
-    if (removed.ok() && collector->module_memory_)
-      removed = context.collection.Remove(collector->module_memory_);
-    // A source that may still be visited must live; this happens only behind a disk that hangs.
-    if (!removed.ok()) {
-      static_cast<void>(collector.release());
-      return status;
-    }
+  if (collector->RemoveSources()) {
+    std::error_code ignored;
+    if (!collector->again_) std::filesystem::remove_all(context.directory.device(id), ignored);
+  } else {
+    // A source that may still be visited must live; this happens only behind a disk that hangs, or without memory.
+    static_cast<void>(collector.release());
   }
-  std::error_code ignored;
-  if (!collector->again_) std::filesystem::remove_all(context.directory.device(id), ignored);
+  if (thrown) std::rethrow_exception(std::move(thrown));
   return status;
+}
+
+bool DeviceCollector::RemoveSources() {
+  if (!added_) return true;
+  const Result removed = Caught([this] {
+    Status status = context_.collection.Remove(source_);
+    if (status.ok() && module_memory_) status = context_.collection.Remove(module_memory_);
+    return status.ok() ? Result::Ok() : Result::Fail(code::kFailure, status.text);
+  });
+  return removed.ok();
 }
 
 DeviceCollector::~DeviceCollector() = default;
@@ -107,8 +121,8 @@ Status DeviceCollector::Begin() {
 
   if (RecordTap* tap = context_.tap) ShowTo(tap);
   context_.collection.Add(source_);
-  AddModuleMemory();
   added_ = true;
+  AddModuleMemory();
   npuprof_control control = {};
   if (Status status = session_->Start(&control); !status.ok()) return status;
   description_.tasks.straddling_start = control.straddling;

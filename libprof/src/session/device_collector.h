@@ -81,6 +81,8 @@ class DeviceCollector {
  private:
   DeviceCollector(const Context& context, uint32_t id) : context_(context), id_(id) {}
   Status Begin();
+  /// False if one may still be visited.
+  bool RemoveSources();
   Status AddRings();
   Status AddBlockRings();
   Status AddSampledCores();

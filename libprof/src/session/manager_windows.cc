@@ -4,31 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
-#include <new>
 #include <utility>
 
+#include "session/caught.h"
 #include "session/log.h"
 #include "session/manager_control.h"
 #include "session/mark_record.h"
 
 namespace npuprof {
-namespace {
-
-// What is thrown, as a result like any other.
-template <typename Body>
-Result Caught(Body&& body) {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return Result::Fail(code::kFailure, "no memory");
-  } catch (const std::exception& error) {
-    return Result::Fail(code::kFailure, error.what());
-  }
-}
-
-}  // namespace
-
 std::vector<Window*> Manager::WindowsWith(const std::vector<uint32_t>& devices) const {
   std::vector<Window*> found;
   for (const auto& window : windows_) {
@@ -107,16 +90,18 @@ std::vector<std::string> Manager::TellOfEnd(const Session& ending) {
 }
 
 Result Manager::OpenWindow(std::unique_ptr<Session> fresh, const Session::Request& request) {
-  if (Result result = fresh->Open(request); !result.ok()) return result;
+  // All that needs memory comes before the window opens: once it is open, nothing fails.
   auto window = std::make_unique<Window>();
+  window->settings = *request.settings;
+  Settings settings = *request.settings;
+  if (Result result = fresh->Open(request); !result.ok()) return result;
   window->number = ++window_numbers_;
   window->session = std::move(fresh);
-  window->settings = *request.settings;
   Window& opened = *window;
   windows_.push_back(std::move(window));
   if (request.tap) return Result::Ok();  // nobody is to keep or set anything for it
   // They were set for this window; what is set from now on is for the next.
-  window_settings_ = opened.settings;
+  window_settings_ = std::move(settings);
   if (request.settings == &settings_) settings_.Clear();
   next_output_.reset();
   StartKeeper(opened, request.output);
@@ -168,7 +153,14 @@ void Manager::StartKeeper(Window& window, const std::string& output) {
   duties.told = [](const std::string& removed) {
     LogDetail(removed + " was removed, as NPUPROF_KEEP_* asks");
   };
-  if (const std::string why = window.keeper.Start(std::move(duties)); !why.empty()) {
+  std::string why;
+  if (const Result begun = Caught([&] {
+        why = window.keeper.Start(std::move(duties));
+        return Result::Ok();
+      });
+      !begun.ok())
+    why = begun.text;
+  if (!why.empty()) {
     const std::string text =
         "NPUPROF_ROTATE_* and NPUPROF_KEEP_* have no effect, because no thread could be started: " + why;
     LogError(text);

@@ -15,11 +15,11 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-bool DiskIsFull(const Status& status) {
+}  // namespace
+
+bool MeansDiskIsFull(const Status& status) {
   return !status.ok() && (status.error == ENOSPC || status.error == EDQUOT);
 }
-
-}  // namespace
 
 drain::Progress Session::ManifestWriter::Poll(const drain::Pass& pass) {
   if (pass.final) return {};  // the complete one follows
@@ -73,7 +73,7 @@ void Session::ManifestWriter::Write() {
         }
         std::lock_guard<std::mutex> lock(kept->mutex);
         *status = trace::WriteManifest(directory, *manifest);
-        if (DiskIsFull(*status)) {
+        if (MeansDiskIsFull(*status)) {
           // There is room that was kept for the end; the end still needs it.
           kept->end.Release();
           *status = trace::WriteManifest(directory, *manifest);

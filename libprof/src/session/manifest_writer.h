@@ -12,6 +12,9 @@
 
 namespace npuprof {
 
+/// Whether a failure was for want of room.
+bool MeansDiskIsFull(const Status& status);
+
 /// Kept free of the disk for metadata and the manifest of 64 devices.
 inline constexpr size_t kReserveBytes = 512 << 10;
 

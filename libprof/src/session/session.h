@@ -118,13 +118,17 @@ class Session {
 
   Session() = default;
   Result Prepare(const Request& request);
+  Result OpenNow(const Request& request);
+  /// Runs @p body; what it throws is a failure, of which nothing is left on disk either.
+  template <typename Body>
+  Result OrUndo(const Request& request, Body&& body);
   Result BeginDirectory(const Request& request);
   Status BeginWindow();
   Result StartDevices(const Request& request);
   Result StartDevice(uint32_t id);
   /// Before a device's first records can be in the files the manifest says whether it is simulated.
   void TellOfDevices();
-  void Undo(bool components_started, const Request& request);
+  void Undo(const Request& request);
   void AddHostSources();
   /// The host's share of the window ends, or turns over.
   void CloseHost(Then then = Then::kNothing);
@@ -160,6 +164,8 @@ class Session {
   uint64_t gap_ns_ = 0;    // since its end
   std::optional<std::pair<uint64_t, uint64_t>>
       last_look_;  // at the disk, which did not answer: what it had done
+  bool components_started_ = false;
+  bool opened_ = false;
   bool complete_ = false;
   bool stopped_ = false;
   size_t staging_bytes_ = 0, host_ring_bytes_ = 0;

@@ -58,10 +58,13 @@ Result CreateSubscribeConfig(int8_t times, int metrics, void* fd, aclprofSubscri
     return Result::Fail(code::kInvalidParam, fmt::format("timeInfoSwitch is {}; allowed are 0 and 1", times));
   auto made = std::make_unique<aclprofSubscribeConfig>();
   *made = {times == 1, metrics, static_cast<int*>(fd)};
-  *out = made.get();
+  aclprofSubscribeConfig* const config = made.get();
   Registry& registry = Living();
-  std::lock_guard<OwnedMutex> lock(registry.mutex);
-  registry.living.emplace(*out, std::move(made));
+  {
+    std::lock_guard<OwnedMutex> lock(registry.mutex);
+    registry.living.emplace(config, std::move(made));
+  }
+  *out = config;
   return Result::Ok();
 }
 

@@ -161,15 +161,17 @@ Status ProfDirectory::Create(const std::string& output, unsigned index, ProfDire
   for (int attempt = 0; attempt < 100 && error == EEXIST; ++attempt) {
     path = fmt::format("{}{}PROF_{:06}_{}_{:08}{}", base, base.back() == '/' ? "" : "/", index % kIndexModulo,
                        LocalTime(), getpid(), RandomLetters());
+    ProfDirectory made;
+    made.path_ = path;
     error = mkdir(path.c_str(), kDirectoryMode) == 0 ? 0 : errno;
+    if (error == 0) *out = std::move(made);
   }
-  ProfDirectory made;
-  made.path_ = path;
-  for (const std::string& part : {made.host(), made.host_data(), made.own()}) {
-    if (error == 0) error = MakeDirectory(part);
+  if (error == 0) {
+    for (const std::string& part : {out->host(), out->host_data(), out->own()}) {
+      if (error == 0) error = MakeDirectory(part);
+    }
   }
   if (error != 0) return PathError(fmt::format("the directory {} cannot be created", path), error);
-  *out = std::move(made);
   return Status::Ok();
 }
 

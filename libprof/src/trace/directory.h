@@ -33,6 +33,8 @@ class ProfDirectory {
   /// Creates <output>/PROF_<index>_<local time, ms>_<pid><8 letters A-R> with host/data (mode 0750) and
   /// npuprof/. Two processes that create at the same moment get different directories.
   /// @param index  number of the run within the process, from 1; shown modulo 1,000,000
+  /// @param out    has the path as soon as the directory is there, so that whoever finds that the rest failed, or throws, can
+  ///               remove it; before, it stays as it is
   /// kPath as PrepareOutputDirectory() says it.
   static Status Create(const std::string& output, unsigned index, ProfDirectory* out);
 

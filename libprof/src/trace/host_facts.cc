@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dirent.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -7,8 +8,8 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <vector>
 
@@ -35,11 +36,12 @@ std::string Field(const std::string& path, std::string_view key) {
 // Cards whose speed the kernel knows; readers divide by it.
 std::vector<NetCard> NetCards() {
   std::vector<NetCard> cards;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/net", error)) {
-    std::ifstream file(entry.path() / "speed");
+  // Not by an iterator of the C++ library, which ends the program where there is no memory.
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/sys/class/net"), closedir);
+  while (const dirent* entry = directory ? readdir(directory.get()) : nullptr) {
+    std::ifstream file(std::string("/sys/class/net/") + entry->d_name + "/speed");
     long speed = 0;
-    if (file >> speed && speed > 0) cards.push_back({entry.path().filename(), static_cast<uint32_t>(speed)});
+    if (file >> speed && speed > 0) cards.push_back({entry->d_name, static_cast<uint32_t>(speed)});
   }
   std::sort(cards.begin(), cards.end(), [](const NetCard& a, const NetCard& b) { return a.name < b.name; });
   return cards;

@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "trace/json.h"
 
 namespace npuprof::trace {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json Counts(const std::map<std::string, uint64_t>& counts) {
-  Json json = Json::object();
+  Json json = Json::Object();
   for (const auto& [cause, count] : counts) {
     if (count > 0) json[cause] = count;
   }
@@ -42,14 +40,13 @@ Json ToJson(const Manifest::Gap& gap) {
 }
 
 Json ToJson(const Manifest::Device& device) {
-  Json rings = Json::array(), gaps = Json::array(), clock = Json::array(), interruptions = Json::array();
-  for (const auto& ring : device.rings) rings.push_back(ToJson(ring));
-  for (const auto& gap : device.gaps) gaps.push_back(ToJson(gap));
+  Json rings = Json::Array(), gaps = Json::Array(), clock = Json::Array(), interruptions = Json::Array();
+  for (const auto& ring : device.rings) rings.Add(ToJson(ring));
+  for (const auto& gap : device.gaps) gaps.Add(ToJson(gap));
   for (const auto& event : device.interruptions)
-    interruptions.push_back({{"epoch", event.epoch}, {"cause", event.cause}, {"device", event.device}});
+    interruptions.Add({{"epoch", event.epoch}, {"cause", event.cause}, {"device", event.device}});
   for (const auto& bracket : device.clock) {
-    clock.push_back(
-        {{"host_ns", bracket.host_ns}, {"device", bracket.device}, {"width_ns", bracket.width_ns}});
+    clock.Add({{"host_ns", bracket.host_ns}, {"device", bracket.device}, {"width_ns", bracket.width_ns}});
   }
   return {{"id", device.id},
           {"backend", device.backend},
@@ -77,18 +74,18 @@ Json ToJson(const Manifest::Device& device) {
 }
 
 Json ToJson(const Manifest::Host& host) {
-  Json kinds = Json::array();
+  Json kinds = Json::Array();
   for (const auto& kind : host.kinds) {
-    kinds.push_back({{"kind", kind.kind}, {"records", kind.records}, {"lost", kind.lost}});
-    AddSampling(kind.sampling, &kinds.back());
+    kinds.Add({{"kind", kind.kind}, {"records", kind.records}, {"lost", kind.lost}});
+    AddSampling(kind.sampling, &kinds.Last());
   }
-  Json losses = Json::array();
+  Json losses = Json::Array();
   for (const auto& loss : host.losses) {
-    losses.push_back({{"thread", loss.others ? Json("others") : Json(loss.thread)},
-                      {"cause", loss.cause},
-                      {"count", loss.count},
-                      {"first_monotonic_raw_ns", loss.first_ns},
-                      {"last_monotonic_raw_ns", loss.last_ns}});
+    losses.Add({{"thread", loss.others ? Json("others") : Json(loss.thread)},
+                {"cause", loss.cause},
+                {"count", loss.count},
+                {"first_monotonic_raw_ns", loss.first_ns},
+                {"last_monotonic_raw_ns", loss.last_ns}});
   }
   return {{"cycle_hz", host.cycle_hz},
           {"threads", host.threads},
@@ -125,11 +122,11 @@ Json ToJson(const FileReport& file) {
 }  // namespace
 
 std::string ToJson(const Manifest& manifest) {
-  Json devices = Json::array(), files = Json::array(), messages = Json::array();
-  for (const auto& device : manifest.devices) devices.push_back(ToJson(device));
-  for (const auto& file : manifest.files) files.push_back(ToJson(file));
+  Json devices = Json::Array(), files = Json::Array(), messages = Json::Array();
+  for (const auto& device : manifest.devices) devices.Add(ToJson(device));
+  for (const auto& file : manifest.files) files.Add(ToJson(file));
   for (const auto& message : manifest.messages) {
-    messages.push_back({{"severity", message.severity}, {"text", message.text}});
+    messages.Add({{"severity", message.severity}, {"text", message.text}});
   }
   Json json = {{"format", 1},
                {"npuprof", manifest.versions.library},
@@ -173,7 +170,7 @@ std::string ToJson(const Manifest& manifest) {
   if (!manifest.continues.directory.empty()) {
     json["continues"] = {{"directory", manifest.continues.directory}, {"gap_ns", manifest.continues.gap_ns}};
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.Write(true) + "\n";
 }
 
 Status WriteManifest(const ProfDirectory& directory, const Manifest& manifest, bool keep) {

@@ -4,17 +4,10 @@
 #include <fmt/format.h>
 #include <time.h>
 
-#include <nlohmann/json.hpp>
+#include "trace/json.h"
 
 namespace npuprof::trace {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// One line, whatever bytes a host name or command may hold.
-std::string Line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 std::string Hex(const std::vector<uint32_t>& events) {
   std::string text;
@@ -79,7 +72,7 @@ Status WriteInstant(const std::string& path, const Instant& instant, bool begin)
                      {"collectionTimeBegin", begin ? time : ""},
                      {"collectionTimeEnd", begin ? "" : time},
                      {"clockMonotonicRaw", fmt::format("{}", instant.monotonic_raw_ns)}};
-  return WriteWhole(path, Line(json), true);
+  return WriteWhole(path, json.Write(false), true);
 }
 
 uint64_t Read(clockid_t clock) {
@@ -92,17 +85,19 @@ uint64_t Read(clockid_t clock) {
 
 Status WriteInfo(const ProfDirectory& directory, const HostFacts& host,
                  const std::optional<DeviceFacts>& device) {
-  Json cards = Json::array();
+  Json cards = Json::Array();
   for (const NetCard& card : host.net_cards) {
-    cards.push_back({{"netCardName", card.name}, {"speed", card.mbit_per_s}});
+    cards.Add({{"netCardName", card.name}, {"speed", card.mbit_per_s}});
   }
-  Json devices = Json::array();
-  if (device) devices.push_back(DeviceInfo(*device));
+  Json devices = Json::Array();
+  if (device) devices.Add(DeviceInfo(*device));
   const Json cpu = {{"Id", 0},
                     {"Name", host.cpu_name},
                     {"Frequency", host.cycle_mhz > 0 ? fmt::format("{:.9f}", host.cycle_mhz) : ""},
                     {"Logical_CPU_Count", fmt::format("{}", host.cpus)},
                     {"Type", host.cpu_type}};
+  Json cpus = Json::Array();
+  cpus.Add(cpu);
   const Json json = {{"version", host.version},
                      {"jobInfo", host.job_info},
                      {"OS", host.os},
@@ -124,10 +119,10 @@ Status WriteInfo(const ProfDirectory& directory, const HostFacts& host,
                      {"drvVersion", host.driver_version},
                      {"cannVersion", host.cann_version},
                      {"netCard", cards},
-                     {"CPU", Json::array({cpu})},
+                     {"CPU", cpus},
                      {"DeviceInfo", devices}};
   const std::optional<uint32_t> id = device ? std::optional(device->id) : std::nullopt;
-  return WriteWhole(Place(directory, "info.json", id), Line(json), true);
+  return WriteWhole(Place(directory, "info.json", id), json.Write(false), true);
 }
 
 Status WriteSample(const ProfDirectory& directory, const SampleFacts& sample,
@@ -160,7 +155,7 @@ Status WriteSample(const ProfDirectory& directory, const SampleFacts& sample,
                      {"jobInfo", ""},
                      {"job_id", "0"}};
   const std::string folder = device ? directory.device(*device) : directory.host();
-  return WriteWhole(folder + "/sample.json", Line(json), true);
+  return WriteWhole(folder + "/sample.json", json.Write(false), true);
 }
 
 Instant Instant::Now() {

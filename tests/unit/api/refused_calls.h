@@ -9,7 +9,14 @@ namespace npuprof::refused {
 
 /// mkdir() of paths that contain it, or rename() to such, fails with EACCES; nullptr for none.
 extern std::atomic<const char*> g_directories, g_renames;
+/// Behind a mkdir() or rename() of paths that contain it, the next memory that its thread asks for is refused; nullptr for
+/// none. Not where a sanitizer has its own memory.
+extern std::atomic<const char*> g_memory_behind;
 /// How many have failed.
 extern std::atomic<unsigned> g_count;
+
+/// Of the calls for memory of this thread the @p nth from now on fails, 1 for the next, 0 for none. @return what was left of
+/// the number before; 0 if that call has failed
+unsigned RefuseMemory(unsigned nth);
 
 }  // namespace npuprof::refused
