@@ -5,7 +5,8 @@
 time. `offline`: without the host's files (offline.py). `limit`: seconds for one boot, many times what it takes on two quiet cores. `patience`: factor on the time a suite may
 take by the guest's own clock, and on bounds of time in selftests. `effort`: percentage of the usual rounds of what is done
 very often; `efforts`: that of single suites. `stretch`: how many times as slowly things happen in simulated time. `options`:
-of the module's makefile. `modules`: of the kernel's, loaded at boot. `table`: the conformance suite also runs on the host's
+of the module's makefile. `modules`: of the kernel's, loaded at boot. `left_out`: suites that no configuration with this kernel
+runs, and why; reports show them as skipped. `table`: the conformance suite also runs on the host's
 simulated device, and build/lab/conformance.txt shows both.
 
 Timer ticks slip under thread=multi, so rates and losses are asserted only under icount, where time counts instructions;
@@ -55,11 +56,18 @@ FULL = [
 DMA = ["load", "conformance", "rules", "life", "removal", "storms", "demo"]
 DMA_EFFORTS = {"removal": 40, "storms": 10, "demo": 25}
 
+# What is about the NPU itself, whatever kernel looks at it.
+ON_DEBIAN = dict.fromkeys(("device", "port"), "is about the NPU without the module; npu runs it on Debian's kernel")
+
 CONFIGS = {
     "debian": {
         "about": "Debian's kernel, two CPUs",
         "kernel": "debian", "accel": MULTI, "limit": 900, "table": True,
         "boots": FULL + [["observe", "udev"], ["demo", "record"]],
+        "left_out": {
+            "kunit": "this kernel has no CONFIG_KUNIT; the debug kernel and the one for arm64 run it",
+            "hotplug": "is part of perf, which cpus runs with this kernel",
+        },
     },
     "npu": {
         "about": "the NPU itself, one of them in a hot-plug slot, without the module and with it",
@@ -116,6 +124,11 @@ CONFIGS = {
                   On(["load", "observe", "demo", "aer", "perf"], **AER),
                   On(["suspend"], append=[QUICK_SUSPEND]),
                   On(["load", "rates"], accel=ICOUNT, patience=20)],
+        "left_out": {
+            **ON_DEBIAN,
+            "hotplug": "CPUs come and go on the kernels for x86",
+            "unplug": "the machine has no hot-plug slot here; the way through the module is that of removal",
+        },
     },
     "debug": {
         "about": "a kernel with KASAN, lockdep, kmemleak, UBSAN, DMA-API debugging",
@@ -123,7 +136,6 @@ CONFIGS = {
         "options": ["NPUPROF_KUNIT=y"], "unlocked_console": True,
         # A second CPU of this kernel is no help: its ticks, a thousand a second, take most of one here, and all CPUs spin for
         # locks that another holds. So one CPU but for what races.
-        # Without `record`, whose programs take minutes each here; the demo goes the same way through the module.
         # Late: faults switch the DMA-API's debugging off, perf leaves no module. Leaks are looked for where processes,
         # devices and memory go away at bad moments; a look takes most of a minute.
         "side_by_side": 2, "efforts": {"storms": 1}, "append": QUICK_BOOT, "qemu": QUICK_ACPI,
@@ -134,6 +146,11 @@ CONFIGS = {
                      append=[*QUICK_BOOT, QUICK_SUSPEND]),
                   On(["load", "rates"], accel=ICOUNT, patience=20, stretch=8,
                      append=[*QUICK_BOOT, "kmemleak=off"])],
+        "left_out": {
+            **ON_DEBIAN,
+            "record": "its programs take minutes each on this kernel; demo goes the same way through the module",
+            "unplug": "this kernel's own driver of hot-plug ports takes two locks in both orders, and lockdep ends after its report",
+        },
     },
 }
 

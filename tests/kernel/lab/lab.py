@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel tests in a virtual machine.
 
-usage: lab.py [--build DIR] [--filter TEXT] [--list] [--check] [--show-since FILE] [CONFIG...]
+usage: lab.py [--build DIR] [--filter TEXT] [--verbose] [--list] [--check] [--show-since FILE] [CONFIG...]
 
 Fetches Debian's kernel, builds the module and the NPU for QEMU, boots each configuration and runs its suites.
 Without CONFIG the usual ones. --check looks at the command line alone, --show-since sums up the reports newer than FILE.
@@ -81,8 +81,8 @@ def select(boots, wanted, build):
     return choose_tests(boots, wanted, lambda name: SUITES[name].tests(build))
 
 
-def judge(name, group, outcome, directory):
-    """Tests of one boot: those of its suites, and what only the host can see."""
+def judge(name, group, outcome, directory, append=()):
+    """Tests of one boot: those of its suites, and what only the host can see. `append`: of the kernel's command line."""
     results = os.path.join(directory, "results")
     tests = []
     died = verdict.died_in(outcome.console)
@@ -97,12 +97,20 @@ def judge(name, group, outcome, directory):
         with open(leaks, encoding="utf-8", errors="replace") as f:
             text = f.read()
         tests.append(Test(name, "boot", "kmemleak", FAILED if text else PASSED, 0, text[:4000]))
+    elif "kmemleak=off" in append:
+        tests.append(Test(name, "boot", "kmemleak", SKIPPED, 0, f"leaks of {', '.join(group)} are not looked for: a look takes "
+                          "most of a minute, and things die at bad moments in other boots"))
     if outcome.ended:
         last = "\n".join(outcome.console.splitlines()[-40:])
         tests.append(Test(name, died or "boot", "ends", FAILED, outcome.seconds, f"{outcome.ended}\n{last}"))
     else:
         tests.append(Test(name, "boot", "ends", PASSED, outcome.seconds))
     return tests
+
+
+def left_out(name, config):
+    """What a configuration does not run although others do, each with the reason."""
+    return [Test(name, what, "suite", SKIPPED, 0, why) for what, why in config.get("left_out", {}).items()]
 
 
 def all_boots(at_a_time, run, boots):
@@ -154,9 +162,11 @@ def run_boots(name, config, kernel, work, places, args):
         outcome = boot.boot(kernel, directory, TREE, machine, device, machine["limit"], files)
         if files:
             offline.unpack(outcome.console, os.path.join(directory, "results"))
-        return judge(name, group, outcome, directory)
+        return judge(name, group, outcome, directory, machine.get("append", ()))
 
     tests += all_boots(config.get("side_by_side", 1), run, list(enumerate(boots)))
+    if chosen is None and not args.filter:
+        tests += left_out(name, config)
     kernel_tests = [t for t in tests if t.suite == "conformance"]
     if config.get("table") and kernel_tests and chosen is None:
         sim = table.on_host(name, args.build)
@@ -188,7 +198,7 @@ def run_config(name, args, work):
     directory = os.path.join(work, name)
     os.makedirs(directory, exist_ok=True)
     report.write(directory, name, tests, facts)
-    print("\n".join(report.lines(tests)))
+    print("\n".join(report.lines(tests) if args.verbose else report.brief(tests)))
     print(f"== {report.summary(name, tests, facts)}\n", flush=True)
     return tests
 
@@ -202,6 +212,8 @@ def main():
     parser.add_argument("--build", default=os.path.join(TREE, "build", "release"), help=argparse.SUPPRESS)
     parser.add_argument("--filter",
                         help="only these suites, or only tests whose name contains this; several joined by commas")
+    parser.add_argument("--verbose", action="store_true",
+                        help="print a line per test; without it they are in build/lab/CONFIG/report.txt")
     parser.add_argument("--list", action="store_true", help="say what the configurations are")
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--show-since", metavar="FILE", help=argparse.SUPPRESS)

@@ -274,19 +274,57 @@ class Choice(unittest.TestCase):
 
 
 class Report(unittest.TestCase):
-    def test_a_summary_ends_with_what_failed_and_why_things_were_skipped(self):
-        tests = [results.Test("debian", "life", "A.a", PASSED), results.Test("debian", "life", "B.b", SKIPPED, 0, "no pages"),
-                 results.Test("debian", "boot", "ends", FAILED, 0, "\n".join(f"line {n}" for n in range(100)))]
+    TESTS = [results.Test("debian", "life", "A.a", PASSED), results.Test("debian", "life", "B.b", SKIPPED, 0, "no pages"),
+             results.Test("debian", "boot", "ends", FAILED, 0, "\n".join(f"line {n}" for n in range(100))),
+             results.Test("debian", "rules", "C.c", FAILED, 0, "beside it\nx.cc:3: Failure\nExpected: 1"),
+             results.Test("debian", "rules", "D.d", SKIPPED, 0, "no pages")]
+
+    def shown(self, since=0):
         with tempfile.TemporaryDirectory() as work, contextlib.redirect_stdout(io.StringIO()) as out:
-            os.makedirs(os.path.join(work, "debian"))
-            report.write(os.path.join(work, "debian"), "debian", tests, {"seconds": 3, "kernel": "6.1", "about": "a machine"})
+            for config, tests in (("debian", self.TESTS), ("debug", self.TESTS[:1])):
+                os.makedirs(os.path.join(work, config))
+                facts = {"seconds": 3, "kernel": "6.1", "about": "a machine"}
+                report.write(os.path.join(work, config), config, tests, facts)
             with open(os.path.join(work, "debian", "report.txt"), encoding="utf-8") as f:
                 self.assertIn("in 3 s (kernel 6.1, a machine)", f.read().splitlines()[-1])
-            report.show(work, 0)
-        lines = out.getvalue().splitlines()
-        self.assertEqual(lines[0], "lab debian: 1 passed, 1 failed, 1 skipped in 3 s (kernel 6.1, a machine)")
-        self.assertEqual(lines[1], "    skipped life/B.b: no pages")
-        self.assertEqual((lines[2], lines[-1], len(lines)), ("    FAILED boot/ends", "        line 99", 3 + report.SHOWN))
+            report.show(work, since)
+        return out.getvalue().splitlines()
+
+    def test_a_summary_tells_why_things_were_skipped_and_ends_with_what_failed(self):
+        lines = self.shown()
+        self.assertEqual(lines[:4], ["lab debian: 1 passed, 2 failed, 2 skipped in 3 s (kernel 6.1, a machine)",
+                                     "    skipped life/B.b: no pages", "    skipped rules/D.d: no pages",
+                                     "lab debug: 1 passed, 0 failed, 0 skipped in 3 s (kernel 6.1, a machine)"])
+        self.assertIn("lab: 2 configurations in 6 s", lines)
+        self.assertIn("lab: Debian's kernel and the debug kernel together in 6 s", lines)
+        self.assertEqual(lines[-2:], ["FAILED debian boot/ends: line 0", "FAILED debian rules/C.c: x.cc:3: Failure"])
+        self.assertIn("    line 99", lines)
+        self.assertNotIn(f"    line {99 - report.SHOWN}", lines)
+
+    def test_older_reports_are_not_shown(self):
+        self.assertEqual(self.shown(os.stat(__file__).st_mtime + 10**9), [])
+
+    def test_a_run_prints_a_line_for_a_suite_and_ends_with_what_failed(self):
+        lines = report.brief(self.TESTS)
+        self.assertEqual(lines[0].split(), "debian life 1 passed, 1 skipped in 0 s".split())
+        self.assertEqual(lines[1], "    skipped B.b: no pages")
+        self.assertEqual(lines[-2:], ["FAILED debian boot/ends: line 0", "FAILED debian rules/C.c: x.cc:3: Failure"])
+
+    def test_what_a_kernel_never_runs_is_skipped_with_a_reason(self):
+        for kernel, main in (("debian", "debian"), ("debug", "debug"), ("arm64", "arm64")):
+            run = {suite for config in configs.CONFIGS.values() if config["kernel"] == kernel
+                   for group in config["boots"] for suite in group}
+            left_out = lab.left_out(main, configs.CONFIGS[main])
+            self.assertEqual(set(suites.SUITES) - run, {t.suite for t in left_out}, kernel)
+            self.assertTrue(all(t.result == SKIPPED and len(t.text) > 20 for t in left_out), kernel)
+
+    def test_leaks_that_are_not_looked_for_are_skipped_with_a_reason(self):
+        with tempfile.TemporaryDirectory() as directory:
+            ended = boot.Outcome(None, 3, QUIET.format(""))
+            told = {append: [t for t in lab.judge("debug", [], ended, directory, append) if t.name == "kmemleak"]
+                    for append in (("kmemleak=off",), ())}
+        self.assertEqual([t.result for t in told[("kmemleak=off",)]], [SKIPPED])
+        self.assertEqual(told[()], [])
 
 
 class Port(unittest.TestCase):

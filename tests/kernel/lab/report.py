@@ -3,13 +3,15 @@
 
 import json
 import os
+import re
 from xml.sax.saxutils import escape, quoteattr
 
 from results import FAILED, PASSED, SKIPPED, Test
 
 
-# Lines of a failure's text in a summary; report.txt has them all.
+# Lines of a failure's text that are shown outside report.txt, and what is shown of one in the last lines.
 SHOWN = 30
+WIDTH = 160
 
 
 def counts(tests):
@@ -32,6 +34,39 @@ def lines(tests):
     return out
 
 
+def brief(tests):
+    """What a log can hold that others fold: a line per suite, why tests were skipped, and at the end what failed and why."""
+    out = []
+    suites = {}
+    for t in tests:
+        suites.setdefault((t.config, t.suite), []).append(t)
+    for (config, suite), own in suites.items():
+        told = ", ".join(f"{n} {result}" for result, n in counts(own).items() if n)
+        out.append(f"{config:<9} {suite:<14} {told} in {sum(t.seconds for t in own):.0f} s")
+        reasons = {}
+        for t in own:
+            if t.result == SKIPPED:
+                reasons.setdefault(t.text.splitlines()[0] if t.text else "no reason given", []).append(t.name)
+        out += [f"    skipped {', '.join(names)}: {why}" for why, names in reasons.items()]
+    return out + failures(tests)
+
+
+def failures(tests):
+    """What failed, with the end of what was said (what ends a boot carries the console), then a line each."""
+    failed = [t for t in tests if t.result == FAILED]
+    out = []
+    for t in failed:
+        out.append(f"{t.config} {t.suite}/{t.name} failed:")
+        out += [f"    {line}" for line in t.text.splitlines()[-SHOWN:]]
+    return out + [f"FAILED {t.config} {t.suite}/{t.name}: {telling(t.text)}"[:WIDTH] for t in failed]
+
+
+def telling(text):
+    """The line of a failure's text that says most: one that tells of an error, else the first."""
+    said = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in said if re.search(r"Failure|Error\b|error:", line)), said[0] if said else "nothing was said")
+
+
 def write(directory, config, tests, facts):
     """Writes report.{txt,json,xml}; `facts` (kernel, seconds of each boot ...) go into the JSON."""
     with open(os.path.join(directory, "report.txt"), "w", encoding="utf-8") as f:
@@ -51,7 +86,8 @@ def write(directory, config, tests, facts):
 
 
 def show(work, since):
-    """Prints the last line of each report written after `since`, what failed, and why tests were skipped."""
+    """Prints, of all reports written after `since`: the last line, why tests were skipped, and behind all of them what failed."""
+    failed, seconds = [], {}
     for config in sorted(os.listdir(work) if os.path.isdir(work) else []):
         path = os.path.join(work, config, "report.json")
         if not os.path.exists(path) or os.stat(path).st_mtime < since:
@@ -59,11 +95,15 @@ def show(work, since):
         with open(path, encoding="utf-8") as f:
             data = json.load(f)
         tests = [Test(**t) for t in data["tests"]]
+        seconds[config] = data["seconds"]
+        failed += [t for t in tests if t.result == FAILED]
         print(f"lab {summary(config, tests, data)}")
         for t in tests:
-            if t.result == FAILED:
-                print(f"    FAILED {t.suite}/{t.name}")
-                # What ends a boot carries the last of the console: its end says more than its beginning.
-                print("\n".join(f"        {line}" for line in t.text.splitlines()[-SHOWN:]))
             if t.result == SKIPPED:
                 print(f"    skipped {t.suite}/{t.name}: {t.text.splitlines()[0] if t.text else ''}")
+    if len(seconds) > 1:
+        print(f"lab: {len(seconds)} configurations in {sum(seconds.values()):.0f} s")
+    if "debian" in seconds and "debug" in seconds:
+        print(f"lab: Debian's kernel and the debug kernel together in {seconds['debian'] + seconds['debug']:.0f} s")
+    if failed:
+        print("\n".join(failures(failed)))
