@@ -8,9 +8,11 @@
 
 #include "analysis/insight/insight.h"
 #include "npuprof/commands.h"
+#include "npuprof/error.h"
 #include "npuprof/insight_json.h"
 #include "npuprof/manifest.h"
 #include "npuprof/output.h"
+#include "npuprof/page.h"
 #include "npuprof/terminal.h"
 
 namespace npuprof::cli {
@@ -21,8 +23,8 @@ using analysis::Cause;
 constexpr size_t kTopOperators = 15, kSteps = 10, kLongest = 5;
 
 struct Options {
-  std::string directory;
-  bool json = false;
+  std::string directory, html;
+  bool json = false, page = false;
 };
 
 std::string Time(int64_t ns) {
@@ -167,7 +169,7 @@ void PrintRanks(const analysis::Insight& insight, bool colour) {
   fmt::print("\n{}", table.Render(colour));
 }
 
-void Print(const analysis::Profile& profile, const analysis::Insight& insight) {
+void Print(const analysis::Profile& profile, const analysis::Insight& insight, const std::string& page) {
   const bool colour = WantsColour(stdout);
   const std::string mark = Paint(kSimulatedMark, Style::kWarn, colour) + "\n";
   if (profile.simulated()) fmt::print("{}", mark);
@@ -183,6 +185,7 @@ void Print(const analysis::Profile& profile, const analysis::Insight& insight) {
     fmt::print("{}\n", Paint("not collected: " + text, Style::kWarn, colour));
   for (const auto& warning : insight.warnings)
     fmt::print("{}\n", Paint("warning: " + warning.Line(), Style::kWarn, colour));
+  if (!page.empty()) fmt::print("page: {}\n", page);
   if (!profile.has_manifest())
     fmt::print("losses unknown: the directory has no manifest of npuprof\n");
   else
@@ -193,20 +196,23 @@ void Print(const analysis::Profile& profile, const analysis::Insight& insight) {
 }
 
 int Report(const Options& options) {
+  if (options.page && options.html.empty()) throw Error("--html needs the name of a file", kUsage);
   const analysis::Profile profile = analysis::Profile::Open(options.directory);
   analysis::Insight insight;
   {
     Progress progress("reading");
     analysis::InsightOptions request;
+    request.overview = !options.html.empty();
     request.progress = [&](const std::string& stage, uint64_t done, uint64_t total) {
       progress.Update(done, total, stage);
     };
     insight = analysis::Analyse(profile, request);
   }
+  if (!options.html.empty()) WritePage(options.html, profile, insight);
   if (options.json)
     fmt::print("{}\n", JsonText(ToJson(profile, insight)));
   else
-    Print(profile, insight);
+    Print(profile, insight, options.html);
   return 0;
 }
 
@@ -218,12 +224,18 @@ void AddReport(CLI::App& app, Action& action) {
   command->add_option("PROF_DIR", options->directory, "A PROF_* directory, or a directory with exactly one")
       ->required();
   command->add_flag("--json", options->json, "Print everything as JSON");
+  command->add_option("--html", options->html,
+                      "Also write a page with plots and tables that needs no other file");
   command->footer(
       "Examples:\n"
       "  npuprof report out\n"
+      "  npuprof report out --html report.html\n"
       "  npuprof report out --json | jq '.devices[].time'\n"
       "docs/insight.md says how each figure is computed.");
-  command->callback([options, &action] { action = [options] { return Report(*options); }; });
+  command->callback([command, options, &action] {
+    options->page = command->count("--html") > 0;
+    action = [options] { return Report(*options); };
+  });
 }
 
 }  // namespace npuprof::cli

@@ -45,6 +45,8 @@ TEST(Command, MisuseIsOneSentenceOnStderrAndStatusTwo) {
                                 "repair a b",
                                 "report",
                                 "report a b",
+                                "report a --html",
+                                "report a --html ''",
                                 "verify --frob x",
                                 "record",
                                 "record --",

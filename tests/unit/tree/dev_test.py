@@ -17,7 +17,7 @@ import unittest
 ROOT = sys.argv.pop(1)
 NOBODY = 65534
 TOOLS = ("awk", "bash", "cat", "comm", "cut", "dirname", "echo", "env", "getent", "grep", "id", "mkdir", "nproc", "sed",
-         "setpriv", "sh", "sort", "stat", "xargs")
+         "setpriv", "sh", "sort", "stat", "tr", "xargs")
 
 FAKES = {
     "dpkg-query": '''
@@ -30,6 +30,10 @@ exit ${unknown:-0}
     "apt-get": '''
 echo "apt-get $* (user $(id -u))" >>"$STATE/log"
 [ ! -e "$STATE/broken" ] || exit 0
+case " $* " in *" update "*) [ ! -e "$STATE/no-update" ] || exit 100 ;; esac
+for name in npm chromium; do
+  case " $* " in *" $name "*) [ ! -e "$STATE/no-$name" ] || exit 100 ;; esac
+done
 case " $* " in *" install "*)
   for name; do
     case $name in -* | install | Dpkg::*) ;; *) echo "$name" >>"$STATE/installed" ;; esac
@@ -40,6 +44,7 @@ esac
 echo sudo >>"$STATE/log"
 exec "$@"
 ''',
+    "npm": "",
     "cmake": '''
 echo "cmake $1 (user $(id -u), home $HOME)" >>"$STATE/log"
 ''',
@@ -68,6 +73,9 @@ class Dev(unittest.TestCase):
             self.write(os.path.join(self.bin, name), "#!/bin/sh\n" + text, 0o755)
         shutil.copy(os.path.join(ROOT, "dev"), self.tree)
         self.write(os.path.join(self.tree, "packaging", "packages.txt"), "# comment\nalpha\nbeta\ngamma\n")
+        page = os.path.join(self.tree, "tools", "npuprof", "page")
+        os.makedirs(page)
+        self.write(os.path.join(page, "fetch.sh"), '#!/bin/sh\n[ ! -e "$STATE/offline" ] || { echo no network; exit 1; }\n', 0o755)
         self.write(os.path.join(self.state, "installed"), "beta\n")
         self.write(os.path.join(self.state, "log"), "")
         if os.geteuid() == 0:
@@ -128,6 +136,50 @@ class Anybody(Dev):
     def test_packages_are_left_alone_on_request(self):
         self.assertEqual(0, self.dev("build", NPUPROF_SKIP_PACKAGES="1").returncode)
         self.assertEqual(["cmake", "cmake"], [line.split()[0] for line in self.log()])
+
+    def test_npm_is_installed_where_it_is_missing(self):
+        os.remove(os.path.join(self.bin, "npm"))
+        done = self.dev("build")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual(2, len(self.installs()))
+        self.assertIn("--no-install-recommends npm ", self.installs()[1])
+
+    def test_a_browser_that_does_not_come_is_said_and_the_rest_is_built(self):
+        self.write(os.path.join(self.tree, "packaging", "packages.txt"), "alpha\nchromium\n")
+        self.write(os.path.join(self.state, "no-chromium"), "")
+        done = self.dev("build")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual(["alpha", "chromium"], [line.split("recommends ")[1].split()[0] for line in self.installs()])
+        self.assertIn("chromium could not be installed; what needs it will say so\n", done.stdout)
+        self.assertEqual(2, sum(line.startswith("cmake") for line in self.log()))
+
+    def test_what_may_be_missing_needs_neither_root_nor_a_network(self):
+        self.write(os.path.join(self.state, "installed"), "alpha\nbeta\ngamma\n")
+        os.remove(os.path.join(self.bin, "npm"))
+        self.write(os.path.join(self.state, "no-update"), "")
+        done = self.dev("build")
+        self.assertEqual(0, done.returncode, done.stderr)
+        os.remove(os.path.join(self.bin, "sudo"))
+        self.write(os.path.join(self.state, "installed"), "alpha\nbeta\ngamma\n")
+        done = self.dev("build")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("not installed, being neither root nor having sudo: npm; what needs it will say so\n", done.stdout)
+
+    def test_a_machine_that_gets_no_npm_builds_without(self):
+        os.remove(os.path.join(self.bin, "npm"))
+        self.write(os.path.join(self.state, "no-npm"), "")
+        self.write(os.path.join(self.state, "offline"), "")
+        done = self.dev("build")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("npm could not be installed; what needs it will say so\n", done.stdout)
+        self.assertEqual(2, sum(line.startswith("cmake") for line in self.log()))
+
+    def test_what_cannot_be_fetched_for_the_page_is_said_and_the_rest_is_built(self):
+        self.write(os.path.join(self.state, "offline"), "")
+        done = self.dev("build")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("no network; this build will have no 'npuprof report --html'\n", done.stdout)
+        self.assertEqual(2, sum(line.startswith("cmake") for line in self.log()))
 
     def test_help_and_unknown_verbs_touch_nothing(self):
         for arguments, status in (((), 0), (("help",), 0), (("frobnicate",), 2), (("fuzz",), 2)):

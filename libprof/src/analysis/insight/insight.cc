@@ -12,6 +12,7 @@
 #include "analysis/insight/host_calls.h"
 #include "analysis/insight/idle_time.h"
 #include "analysis/insight/operator_sums.h"
+#include "analysis/insight/overview_builder.h"
 #include "analysis/insight/ranks.h"
 #include "analysis/record_reader.h"
 #include "analysis/step_trace.h"
@@ -53,7 +54,8 @@ class Analysis {
         space_(std::filesystem::temp_directory_path()),
         pool_(&space_),
         host_(&pool_, &space_, &diagnostics_),
-        activities_(host_) {}
+        activities_(host_),
+        overview_(options.most_tasks, pool_) {}
 
   Insight Run();
 
@@ -65,6 +67,8 @@ class Analysis {
     };
   }
   void Device(size_t place);
+  void BeginOverview(const DeviceInfo& info, const DeviceTrace& trace, const DeviceClock& clock);
+  void EndOverview(size_t place, const Slices& counters, const IdleTime& idle);
   void Missing();
 
   const Profile& profile_;
@@ -77,6 +81,7 @@ class Analysis {
   HostCalls calls_;
   Activities activities_;
   Ranks ranks_;
+  OverviewBuilder overview_;
   std::vector<std::unique_ptr<DeviceTrace>> traces_;
   Insight out_;
   uint64_t done_ = 0, total_ = 0;
@@ -103,6 +108,7 @@ Insight Analysis::Run() {
     }
   }
   Missing();
+  if (options_.overview) out_.overview = overview_.Finish();
   out_.warnings = profile_.warnings();
   out_.warnings.insert(out_.warnings.end(), diagnostics_.warnings().begin(), diagnostics_.warnings().end());
   out_.broken_records = diagnostics_.broken();
@@ -121,12 +127,14 @@ void Analysis::Device(size_t place) {
   RecordLoader loader(counted ? trace.pmu_slices() : kNone, kTaskPmuFormat.bytes);
   IdleTime idle(host_, calls_, options_.most_gaps);
   OperatorSums sums(info, pool_);
+  if (options_.overview) BeginOverview(info, trace, clock);
   for (const DeviceTask& task : trace.tasks()) {
     const TaskView view = DescribeTask(host_, info.id, clock, task);
     const Activity activity = activities_.Of(view);
     const int64_t waited = idle.Add(view, activity);
     if (const Operator* collective = activities_.CollectiveOf(view)) ranks_.Add(view, *collective);
     if (activity != Activity::kCompute) continue;
+    if (options_.overview) overview_.Add(view);
     uint8_t record[kTaskPmuFormat.bytes];
     TaskPmu pmu;
     const bool has_pmu = task.pmu != DeviceTask::kNoPmu && loader.Load(task.pmu, record);
@@ -151,7 +159,32 @@ void Analysis::Device(size_t place) {
     if (!step.begin) continue;
     out.steps.push_back({step.index, step.model, *step.begin, step.end, idle.Split(*step.begin, step.end)});
   }
+  if (options_.overview) EndOverview(place, trace.pmu_slices(), idle);
   traces_[place].reset();  // one device's tasks in memory at a time
+}
+
+void Analysis::BeginOverview(const DeviceInfo& info, const DeviceTrace& trace, const DeviceClock& clock) {
+  uint64_t end = 0;
+  for (const DeviceTask& task : trace.tasks()) end = std::max(end, task.end);
+  const bool any = !trace.tasks().empty();
+  overview_.BeginDevice(info.id, any ? clock.Wall(trace.tasks()[0].start) : 0, any ? clock.Wall(end) : 0);
+}
+
+void Analysis::EndOverview(size_t place, const Slices& counters, const IdleTime& idle) {
+  const DeviceInfo& info = profile_.devices()[place];
+  DeviceOverview& out = overview_.device();
+  if (out.end_ns > out.begin_ns) {
+    const auto border = [&](size_t bin) {
+      return out.begin_ns + static_cast<int64_t>(static_cast<__int128>(out.end_ns - out.begin_ns) *
+                                                 static_cast<int64_t>(bin) / OverviewBuilder::kBins);
+    };
+    for (size_t bin = 0; bin < OverviewBuilder::kBins; ++bin)
+      out.bins.push_back(idle.Split(border(bin), border(bin + 1)));
+  }
+  out.cores = ReadCoreLoads(info, counters, profile_, place, out.begin_ns, out.end_ns, &diagnostics_);
+  out.bandwidth = ReadBandwidth(index_.Get(info.directory + "/data/hbm.data." + std::to_string(info.id)),
+                                profile_, place, &diagnostics_);
+  overview_.EndDevice();
 }
 
 void Analysis::Missing() {

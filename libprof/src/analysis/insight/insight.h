@@ -10,23 +10,11 @@
 #include <vector>
 
 #include "analysis/error.h"
+#include "analysis/insight/overview.h"
+#include "analysis/insight/time_split.h"
 #include "analysis/profile.h"
 
 namespace npuprof::analysis {
-
-/// Why a device computes nothing.
-enum class Cause : uint8_t {
-  kHostLate,        ///< the next operator was not submitted yet, and its thread did other things
-  kSynchronising,   ///< it was not submitted yet, because its thread waited for the device
-  kCollectiveWait,  ///< a collective waits for another rank
-  kCommunication,   ///< a collective moves data
-  kCopy,            ///< data come or go: copies, media engines
-  kUnknown,
-};
-constexpr size_t kCauses = 6;
-using PerCause = std::array<int64_t, kCauses>;  ///< ns
-/// "host_late", "synchronising", "collective_wait", "communication", "copy", "unknown".
-const char* CauseName(Cause cause);
 
 /// What limits an operator.
 enum class Bound : uint8_t { kCube, kVector, kMemory, kScalar, kLaunch, kCommunication, kUnknown };
@@ -53,13 +41,6 @@ struct Gap {
 struct HostBoundPhase {
   int64_t begin_ns = 0, end_ns = 0, idle_ns = 0;
   uint64_t operators = 0, gaps = 0;
-};
-
-/// How a stretch of time was spent. window = compute + between + the sum of idle.
-struct TimeSplit {
-  int64_t window_ns = 0, compute_ns = 0;
-  int64_t between_ns = 0;  ///< gaps too short to look into
-  PerCause idle{};
 };
 
 /// Computing and communication at the same time. window = compute + exposed + free.
@@ -138,10 +119,13 @@ struct Insight {
   std::vector<std::string> missing;  ///< what was not collected, and what cannot be told without it
   std::vector<Warning> warnings;     ///< those of the profile among them
   uint64_t broken_records = 0;
+  std::optional<Overview> overview;  ///< if asked for
 };
 
 struct InsightOptions {
   size_t most_gaps = 10'000;
+  bool overview = false;
+  size_t most_tasks = 100'000;  ///< of an overview that are listed one by one; of more there are sums
   std::function<void(const std::string& stage, uint64_t done, uint64_t total)> progress;
 };
 
