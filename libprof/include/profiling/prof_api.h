@@ -104,7 +104,8 @@ struct MsprofCommandHandle {
 /**
  * A component's callback: type is PROF_CTRL_SWITCH and data a struct MsprofCommandHandle of len bytes.
  * Called by one thread at a time, while an aclprof* call of the program waits: it may report, register callbacks and tell
- * of devices, which is seen to when it has returned; aclprof* calls of its own are refused.
+ * of devices, which is seen to when it has returned; aclprof* calls of its own are refused. It must return: neither throw nor
+ * jump. A thread that is cancelled meanwhile ends when the call of the program is over.
  * @return 0, or a failure that goes to the standard error stream; the session goes on
  */
 typedef int32_t (*ProfCommandHandle)(uint32_t type, void *data, uint32_t len);

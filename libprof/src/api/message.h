@@ -3,6 +3,7 @@
 
 #include <exception>
 
+#include "base/no_cancel.h"
 #include "session/caught.h"
 
 namespace npuprof::api {
@@ -12,11 +13,12 @@ int Answer(const Result& result) noexcept;
 /// The same for the Msprof* functions, whose codes are small numbers.
 int Answer(int code, const char* sentence, const char* family = "EK0001") noexcept;
 
-/// Runs @p body, which returns a Result; what is thrown must not become an exception in a C program. A function of its
-/// own, so that entries which often have nothing to do need no room on the stack to find that out; those hand over their
-/// arguments by value.
+/// Runs @p body, which returns a Result; what is thrown must not become an exception in a C program, and nobody cancels it. A
+/// function of its own, so that entries which often have nothing to do need no room on the stack to find that out; those hand
+/// over their arguments by value.
 template <typename Body>
 [[gnu::noinline]] int Guarded(Body&& body) noexcept {
+  const NoCancel here;
   try {
     return Answer(body());
   } catch (...) {

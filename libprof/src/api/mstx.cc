@@ -8,6 +8,7 @@
 #include <ctime>
 #include <string>
 
+#include "base/no_cancel.h"
 #include "session/log.h"
 #include "session/mark_record.h"
 
@@ -16,9 +17,10 @@ namespace mstx = npuprof::mstx;
 
 namespace {
 
-// What the profiler does itself. No exception may reach a C program: memory that runs out costs the mark.
+// What the profiler does itself. No exception may reach a C program: memory that runs out costs the mark. Nor is it cancelled.
 template <typename Value, typename Body>
 Value Try(Value otherwise, Body&& body) noexcept {
+  const npuprof::NoCancel here;
   try {
     return body();
   } catch (...) {
@@ -151,6 +153,7 @@ int GetFuncTable(MstxFuncModule module, MstxFuncTable* table, unsigned int* size
 bool Inject() {
   const char* path = std::getenv("MSTX_INJECTION_PATH");
   if (!path || !*path) return false;
+  const npuprof::NoCancel here;
   void* library = dlopen(path, RTLD_LAZY);
   const char* why = library ? nullptr : dlerror();
   const auto init =

@@ -206,6 +206,7 @@ const char* MsprofId2Str(uint64_t hashId) {
 
 int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandle handle) {
   if (!handle) return Answer(MSPROF_ERROR_CONFIG_INVALID, "the callback to register is NULL");
+  const npuprof::NoCancel here;
   try {
     return Manager::Process().RegisterComponent(moduleId, handle);
   } catch (...) {

@@ -31,6 +31,7 @@ int32_t MsprofRegisterProfileCallback(int32_t callbackType, void* callback, uint
     return Answer(MSPROF_ERROR_CONFIG_INVALID,
                   "a callback of a collector has a type from 0 to 16, is not NULL and as long as a pointer");
   }
+  const npuprof::NoCancel here;
   try {
     if (callbackType == kSwitches) {
       return Manager::Process().RegisterComponent(npuprof::Components::kNoModule,

@@ -5,10 +5,13 @@
 #include <signal.h>
 #include <time.h>
 
+#include "base/no_cancel.h"
+
 namespace npuprof {
 
 /// While one lives, a write of this thread fails with EPIPE or EFBIG where otherwise SIGPIPE or SIGXFSZ would end the
-/// program: a pipe that nobody reads, a limit on file sizes. Signals that were pending before stay pending.
+/// program: a pipe that nobody reads, a limit on file sizes. Signals that were pending before stay pending. Nobody cancels the
+/// thread meanwhile.
 class QuietWrite {
  public:
   QuietWrite() {
@@ -30,6 +33,7 @@ class QuietWrite {
   QuietWrite& operator=(const QuietWrite&) = delete;
 
  private:
+  const NoCancel whole_;
   sigset_t caught_, before_;
 };
 
