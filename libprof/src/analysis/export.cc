@@ -150,6 +150,7 @@ void Exporter::ChooseOutput() {
         return true;
     }
     return fs::exists(output_ / fmt::format("msprof_{}.json", timestamp), ignored) ||
+           fs::exists(output_ / fmt::format("msprof_slice_0_{}.json", timestamp), ignored) ||
            fs::exists(output_ / fmt::format("msprof_{}.pftrace", timestamp), ignored);
   };
   timestamp_ = options_.timestamp;
@@ -179,12 +180,8 @@ std::function<void(uint64_t)> Exporter::Progress(const std::string& stage) {
 
 void Exporter::Keep(const fs::path& path, const char* table, uint64_t rows) {
   if (rows == 0 || columns_) return;
-  if (path.extension() == ".csv") {
-    const auto files = CsvFile::FilesOf(path, rows);
-    result_.files.insert(result_.files.end(), files.begin(), files.end());
-  } else {
-    result_.files.push_back(path);
-  }
+  const auto files = CsvFile::FilesOf(path, rows);
+  result_.files.insert(result_.files.end(), files.begin(), files.end());
   result_.rows[table] = rows;
 }
 
@@ -295,7 +292,7 @@ void Exporter::OpenTimeline() {
   const bool json = Has(formats_, "json"), perfetto = Has(formats_, "perfetto");
   if (!json && !perfetto) return;
   timeline_.emplace(profile_.pid(), host_.apis(), &pool_);
-  if (json) timeline_->Add(std::make_unique<JsonTimeline>(File("msprof", "json")));
+  if (json) timeline_->Add(std::make_unique<JsonTimeline>(File("msprof", "json"), options_.timeline_bytes));
   if (perfetto) {
     const auto begin_ns = static_cast<int64_t>(profile_.begin_us() * 1000);
     timeline_->Add(std::make_unique<PerfettoTimeline>(File("msprof", "pftrace"), begin_ns));
@@ -405,9 +402,9 @@ void Exporter::ExportHostLayer() {
   }
   if (timeline_->events() == 0) return;
   // Kept first: if a later file fails, the earlier are to be withdrawn.
-  for (const auto& [format, extension] : {std::pair("json", "json"), std::pair("perfetto", "pftrace")}) {
-    if (Has(formats_, format)) Keep(File("msprof", extension), "timeline", timeline_->events());
-  }
+  const auto files = timeline_->files();
+  result_.files.insert(result_.files.end(), files.begin(), files.end());
+  result_.rows["timeline"] = timeline_->events();
   timeline_->Commit();
 }
 

@@ -26,7 +26,9 @@ struct ExportOptions {
   std::filesystem::path output;      ///< created if absent; empty: <PROF>/mindstudio_profiler_output
   std::vector<std::string> formats;  ///< empty: DefaultFormats()
   std::vector<std::string> tables;   ///< empty: all known
-  uint64_t memory = 0;    ///< bytes of records held before temporary files in `output` are; 0: 48 MiB
+  uint64_t memory = 0;  ///< bytes of records held before temporary files in `output` are; 0: 48 MiB
+  uint64_t timeline_bytes =
+      1'000'000'000;      ///< a timeline of format "json" that is larger becomes several files
   std::string timestamp;  ///< 14 digits for the file names; empty: now, local time
   /// Called now and then from the exporting thread. `done` and `total` count bytes of raw records; total may
   /// be 0.

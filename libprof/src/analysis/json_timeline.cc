@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/json_timeline.h"
 
+#include <system_error>
+
 namespace npuprof::analysis {
 namespace {
 
@@ -29,29 +31,66 @@ void AddArgs(std::span<const TimelineArg> args, TextBuffer* text) {
 
 }  // namespace
 
-JsonTimeline::JsonTimeline(const std::filesystem::path& path) : file_(path) {
-  file_.Write("[");
+JsonTimeline::JsonTimeline(const std::filesystem::path& path, uint64_t most_bytes)
+    : path_(path), most_bytes_(most_bytes), file_(std::make_unique<OutputFile>(path)) {
+  file_->Write("[");
+}
+
+JsonTimeline::~JsonTimeline() {
+  if (committed_) return;
+  std::error_code ignored;
+  for (uint64_t slice = 0; slice < slices_; ++slice)
+    std::filesystem::remove(SlicePath(path_, slice), ignored);
+}
+
+TextBuffer& JsonTimeline::Next() {
+  ++events_;
+  if (in_file_++ > 0) file_->text().Add(",\n");
+  return file_->text().Add(R"({"name":)");
 }
 
 TextBuffer& JsonTimeline::Begin() {
-  if (events_++ > 0) file_.text().Add(",\n");
-  return file_.text().Add(R"({"name":)");
+  if (file_->bytes() > most_bytes_) NextFile();
+  return Next();
+}
+
+TextBuffer& JsonTimeline::Name(std::string_view kind) {
+  ++events_;
+  if (metadata_.size() > 0) metadata_.Add(",\n");
+  return metadata_.Add(R"({"name":)").JsonString(kind);
+}
+
+// Does not begin a file: what it names follows.
+void JsonTimeline::EndNames() {
+  if (in_file_++ > 0) file_->text().Add(",\n");
+  file_->Write(metadata_.view());
+  if (!named_.empty()) named_ += ",\n";
+  named_ += metadata_.view();
+  metadata_.Clear();
+}
+
+void JsonTimeline::NextFile() {
+  file_->Write("]\n");
+  file_->CommitAs(SlicePath(path_, slices_++));
+  file_ = std::make_unique<OutputFile>(path_);
+  file_->Write("[");
+  file_->Write(named_);
+  in_file_ = named_.empty() ? 0 : 1;
 }
 
 void JsonTimeline::Process(uint64_t process, std::string_view name, std::string_view label, unsigned rank) {
   const auto metadata = [&](std::string_view kind) -> TextBuffer& {
-    return Begin().JsonString(kind).Add(R"(,"pid":)").Number(process).Add(R"(,"tid":0,"ph":"M","args":{)");
+    return Name(kind).Add(R"(,"pid":)").Number(process).Add(R"(,"tid":0,"ph":"M","args":{)");
   };
   metadata("process_name").Add(R"("name":)").JsonString(name).Add("}}");
   metadata("process_labels").Add(R"("labels":)").JsonString(label).Add("}}");
   metadata("process_sort_index").Add(R"("sort_index":)").Number(rank).Add("}}");
-  End();
+  EndNames();
 }
 
 void JsonTimeline::Thread(uint64_t process, uint64_t thread, std::string_view name) {
   const auto metadata = [&](std::string_view kind) -> TextBuffer& {
-    return Begin()
-        .JsonString(kind)
+    return Name(kind)
         .Add(R"(,"pid":)")
         .Number(process)
         .Add(R"(,"tid":)")
@@ -60,7 +99,7 @@ void JsonTimeline::Thread(uint64_t process, uint64_t thread, std::string_view na
   };
   metadata("thread_name").Add(R"("name":)").JsonString(name).Add("}}");
   metadata("thread_sort_index").Add(R"("sort_index":)").Number(thread).Add("}}");
-  End();
+  EndNames();
 }
 
 void JsonTimeline::Slice(const TimelineSlice& slice) {
@@ -86,7 +125,7 @@ void JsonTimeline::Slice(const TimelineSlice& slice) {
 void JsonTimeline::Flow(const TimelineSlice& slice) {
   const TimelineFlow& flow = *slice.flow;
   const bool start = flow.end == TimelineFlow::End::kStart;
-  TextBuffer& text = Begin();
+  TextBuffer& text = Next();  // in the file of its slice
   text.Add('"').Add(flow.name).Number(flow.id).Add(R"(","pid":)").Number(slice.process);
   text.Add(R"(,"tid":)").Number(slice.thread).Add(start ? R"(,"ph":"s","cat":")" : R"(,"ph":"f","cat":")");
   text.Add(flow.category).Add(R"(","id":")").Number(flow.id).Add(R"(","ts":")").Micros(slice.begin_ns);
@@ -103,9 +142,17 @@ void JsonTimeline::Counter(uint64_t process, std::string_view name, int64_t wall
   End();
 }
 
+std::vector<std::filesystem::path> JsonTimeline::files() const {
+  if (slices_ == 0) return {path_};
+  std::vector<std::filesystem::path> files;
+  for (uint64_t slice = 0; slice <= slices_; ++slice) files.push_back(SlicePath(path_, slice));
+  return files;
+}
+
 void JsonTimeline::Commit() {
-  file_.Write("]\n");
-  file_.Commit();
+  file_->Write("]\n");
+  file_->CommitAs(files().back());
+  committed_ = true;
 }
 
 }  // namespace npuprof::analysis

@@ -28,6 +28,7 @@ class PerfettoTimeline final : public TimelineWriter {
                std::span<const TimelineArg> values) override;
   bool wants_nesting() const override { return true; }
   uint64_t events() const override { return events_; }
+  std::vector<std::filesystem::path> files() const override { return {file_.path()}; }
   void Commit() override;
 
  private:

@@ -73,6 +73,7 @@ void OutputFile::Flush() {
     data += written;
     left -= static_cast<size_t>(written);
   }
+  flushed_ += buffer_.size();
   buffer_.Clear();
 }
 
@@ -94,6 +95,13 @@ void OutputFile::Fail(const char* what, int error) {
   throw Error(failure_);
 }
 
+std::filesystem::path SlicePath(const std::filesystem::path& path, uint64_t slice) {
+  const std::string name = path.filename().string();
+  const size_t timestamp = std::min(name.rfind('_'), name.size());
+  return path.parent_path() /
+         fmt::format("{}_slice_{}{}", name.substr(0, timestamp), slice, name.substr(timestamp));
+}
+
 CsvFile::CsvFile(TablePlace place, uint64_t rows_per_file)
     : path_(std::move(place.path)),
       sink_(place.sink),
@@ -105,13 +113,6 @@ CsvFile::~CsvFile() {
   std::error_code ignored;
   for (uint64_t slice = 0; slice < slices_; ++slice)
     std::filesystem::remove(SlicePath(path_, slice), ignored);
-}
-
-std::filesystem::path CsvFile::SlicePath(const std::filesystem::path& path, uint64_t slice) {
-  const std::string name = path.filename().string();
-  const size_t timestamp = std::min(name.rfind('_'), name.size());
-  return path.parent_path() /
-         fmt::format("{}_slice_{}{}", name.substr(0, timestamp), slice, name.substr(timestamp));
 }
 
 std::vector<std::filesystem::path> CsvFile::FilesOf(const std::filesystem::path& path, uint64_t rows,

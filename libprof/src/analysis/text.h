@@ -48,6 +48,7 @@ class OutputFile {
   void Commit() { CommitAs(path_); }                 ///< flushes and gives the file its final name
   void CommitAs(const std::filesystem::path& path);  ///< another name than the one it was made for
   const std::filesystem::path& path() const { return path_; }
+  uint64_t bytes() const { return flushed_ + buffer_.size(); }  ///< of all that was written
 
  private:
   static constexpr size_t kFlushBytes = 256 << 10;  // enough per call, and stays in the cache
@@ -57,8 +58,12 @@ class OutputFile {
   std::filesystem::path path_, temporary_;
   TextBuffer buffer_;
   std::string failure_;  ///< why the file can no longer become whole
+  uint64_t flushed_ = 0;
   int fd_ = -1;
 };
+
+/// "<name>_<timestamp>.csv" as one of several: "<name>_slice_<k>_<timestamp>.csv".
+std::filesystem::path SlicePath(const std::filesystem::path& path, uint64_t slice);
 
 /// Where a table goes: to a file, or to something in memory.
 struct TablePlace {
@@ -135,7 +140,6 @@ class CsvFile {
                                                     uint64_t rows_per_file = kRowsPerFile);
 
  private:
-  static std::filesystem::path SlicePath(const std::filesystem::path& path, uint64_t slice);
   void NextFile();
   TextBuffer& Next() {
     if (first_) {

@@ -281,6 +281,15 @@ uint64_t Timeline::events() const {
   return most;
 }
 
+std::vector<std::filesystem::path> Timeline::files() const {
+  std::vector<std::filesystem::path> all;
+  for (const auto& writer : writers_) {
+    const auto files = writer->files();
+    all.insert(all.end(), files.begin(), files.end());
+  }
+  return all;
+}
+
 void Timeline::Commit() {
   for (auto& writer : writers_) writer->Commit();
 }

@@ -75,6 +75,8 @@ class Timeline {
 
   /// Events so far, metadata included.
   uint64_t events() const;
+  /// Those that Commit() leaves if nothing comes before it.
+  std::vector<std::filesystem::path> files() const;
   void Commit();
 
  private:

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace npuprof::analysis {
 
@@ -62,6 +64,8 @@ class TimelineWriter {
   virtual bool wants_nesting() const { return false; }
   /// Events so far, metadata included.
   virtual uint64_t events() const = 0;
+  /// The files that a Commit() right now leaves.
+  virtual std::vector<std::filesystem::path> files() const = 0;
   virtual void Commit() = 0;
 };
 

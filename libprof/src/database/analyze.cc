@@ -2,6 +2,7 @@
 #include "database/analyze.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <memory>
@@ -130,15 +131,37 @@ void WriteTables(const std::filesystem::path& path, const Collected& collected) 
   file.Commit();
 }
 
+// Is there before the first result is, for temporary files: those never go into a profile whose results go elsewhere. What
+// was made in vain goes again.
+class OutputDirectory {
+ public:
+  explicit OutputDirectory(std::filesystem::path path) : path_(std::move(path)) {
+    std::error_code error;
+    made_ = std::filesystem::create_directories(path_, error);
+    if (error) throw Error(fmt::format("{} cannot be created: {}", path_.string(), error.message()));
+  }
+  ~OutputDirectory() {
+    if (made_) ::rmdir(path_.c_str());  // refused if something is in it
+  }
+  OutputDirectory(const OutputDirectory&) = delete;
+  OutputDirectory& operator=(const OutputDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  bool made_ = false;
+};
+
 }  // namespace
 
 Analysis Analyze(const Profile& profile, const ExportOptions& options, bool text) {
+  const OutputDirectory base(options.output.empty() ? profile.path() : options.output);
   std::vector<std::string> parts;
   if (profile.has_host()) parts.push_back("host");
   for (const auto& device : profile.devices()) parts.push_back(device.directory);
   const SliceIndex index(profile.path(), parts);
   Diagnostics diagnostics;
-  SpillSpace space(profile.path(), options.memory != 0 ? options.memory : SpillSpace::kInMemory);
+  SpillSpace space(base.path(), options.memory != 0 ? options.memory : SpillSpace::kInMemory);
   StringPool pool(&space);
   HostTrace host(&pool, &space, &diagnostics);
   const auto progress = [&](uint64_t) {
@@ -180,7 +203,7 @@ Analysis Analyze(const Profile& profile, const ExportOptions& options, bool text
   Analysis out;
   out.operators = collected.order.size();
   if (collected.order.empty()) return out;
-  const auto directory = (options.output.empty() ? profile.path() : options.output) / "analyze";
+  const auto directory = base.path() / "analyze";
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) throw Error(fmt::format("{} cannot be created: {}", directory.string(), error.message()));

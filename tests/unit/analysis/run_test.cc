@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
 
 #include "analysis/clock.h"
 #include "analysis/export.h"
@@ -326,6 +328,75 @@ TEST(Large, EveryTaskHasItsFlowInTheTimeline) {
   EXPECT_EQ(phases["X"], kTasks * 4);  // three calls and the task
   EXPECT_EQ(phases["s"], kTasks);
   EXPECT_EQ(phases["f"], kTasks);
+}
+
+std::vector<nlohmann::json> Timelines(const analysis::ExportResult& result) {
+  std::vector<nlohmann::json> timelines;
+  for (const fs::path& path : result.files) {
+    if (path.extension() == ".json") timelines.push_back(nlohmann::json::parse(ReadFile(path)));
+  }
+  return timelines;
+}
+
+TEST(Large, ATimelineAboveALimitIsSeveralThatStandAlone) {
+  constexpr uint64_t kTasks = 2'000, kLimit = 200'000;
+  TemporaryDirectory directory;
+  ProfBuilder builder(directory.path());
+  BuildLarge(&builder, kTasks);
+  const Profile profile = Profile::Open(builder.path());
+  analysis::ExportOptions options;
+  options.formats = {"json"};
+  options.output = directory.path() / "whole";
+  const auto whole = Timelines(analysis::Export(profile, options));
+  ASSERT_EQ(whole.size(), 1u);
+  options.output = directory.path() / "parts";
+  options.timestamp = "20260101000000";
+  options.timeline_bytes = kLimit;
+  const auto result = analysis::Export(profile, options);
+  const auto parts = Timelines(result);
+  ASSERT_GT(parts.size(), 5u);
+  EXPECT_EQ(result.rows.at("timeline"), whole[0].size());
+  nlohmann::json events = nlohmann::json::array(), expected = nlohmann::json::array();
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const fs::path path = options.output / ("msprof_slice_" + std::to_string(k) + "_20260101000000.json");
+    EXPECT_EQ(result.files.at(k), path);
+    EXPECT_LE(fs::file_size(path), kLimit + 2'000);
+    std::set<uint64_t> processes;
+    std::set<std::pair<uint64_t, uint64_t>> threads;
+    for (const auto& event : parts[k]) {
+      const auto pid = event.at("pid").get<uint64_t>(), tid = event.at("tid").get<uint64_t>();
+      if (event.at("name") == "process_name") processes.insert(pid);
+      if (event.at("name") == "thread_name") threads.insert({pid, tid});
+      if (event.at("ph") == "M") continue;
+      EXPECT_TRUE(processes.contains(pid)) << k << ": " << event;
+      EXPECT_TRUE(event.at("ph") == "C" || threads.contains({pid, tid})) << k << ": " << event;
+      events.push_back(event);
+    }
+  }
+  for (const auto& event : whole[0]) {
+    if (event.at("ph") != "M") expected.push_back(event);
+  }
+  EXPECT_EQ(events, expected);
+  EXPECT_THROW(analysis::Export(profile, options), analysis::Error) << "one of that time is there";
+}
+
+TEST(Large, OfATimelineThatIsNotFinishedNoPartStays) {
+  TemporaryDirectory directory;
+  ProfBuilder builder(directory.path());
+  BuildLarge(&builder, 2'000);
+  analysis::ExportOptions options;
+  options.formats = {"json"};
+  options.output = directory.path() / "out";
+  options.timeline_bytes = 10'000;
+  bool parts = false;
+  options.check = [&] {
+    for (const auto& entry : fs::directory_iterator(options.output))
+      parts |= entry.path().filename().string().starts_with("msprof_slice_3_");
+    if (parts) throw std::runtime_error("enough");
+  };
+  EXPECT_THROW(analysis::Export(Profile::Open(builder.path()), options), std::runtime_error);
+  EXPECT_TRUE(parts);
+  EXPECT_FALSE(fs::exists(options.output));
 }
 
 }  // namespace

@@ -18,6 +18,10 @@ import unittest
 
 import golden
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "analysis"))
+import make_profile  # noqa: E402
+
+NOBODY = 65534
 NPUPROF, GOLDEN = sys.argv[1:3]
 del sys.argv[1:3]
 SETS = ("min", "full", "multi", "wrap")
@@ -30,6 +34,13 @@ OWN_WAY = {"AICORE_FREQ", "HCCS", "SOC_BANDWIDTH_LEVEL", "STRING_IDS"}
 
 def profile(name):
     return glob.glob(f"{GOLDEN}/{name}/PROF_*")[0]
+
+
+def become_nobody():
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
 
 
 def export(directory, *options, check=True, limit=None):
@@ -244,6 +255,26 @@ class Communication(unittest.TestCase):
 
     def test_without_collectives_there_are_no_files(self):
         self.assertEqual(self.analyze("min", "communication"), [])
+
+    def test_what_does_not_fit_into_memory_never_goes_into_a_profile_that_is_only_read(self):
+        for name in os.listdir(self.out):
+            os.remove(f"{self.out}/{name}")
+        os.chmod(self.out, 0o755)
+        copy = shutil.copy(NPUPROF, self.out)
+        directory = make_profile.write(self.out, 20000)
+        results = f"{self.out}/results"
+        os.mkdir(results)
+        if os.geteuid() == 0:  # may write everywhere
+            os.chown(results, NOBODY, NOBODY)
+        for path, folders, files in os.walk(directory):
+            for entry in files:
+                os.chmod(f"{path}/{entry}", 0o444)
+            os.chmod(path, 0o555)
+        for form in ("csv", "json", "db", "communication", "csv,json,db,communication-db"):
+            done = subprocess.run([copy, "export", directory, "--output", f"{results}/{form}", "--memory", "1", "--format", form],
+                                  capture_output=True, text=True, check=False, preexec_fn=become_nobody)
+            self.assertEqual((0, ""), (done.returncode, done.stderr), form)
+        self.assertFalse(os.path.exists(f"{results}/communication"), "made in vain")
 
 
 if __name__ == "__main__":
