@@ -69,19 +69,19 @@ Result Mark(aclprofStepInfo* step, int tag, void* stream) {
           code::kInvalidParam,
           fmt::format("step {} is not one made by aclprofCreateStepInfo, or was destroyed already",
                       static_cast<const void*>(step)));
-    bool& marked = tag == ACL_STEP_START ? step->started : step->ended;
+    uint8_t& marked = tag == ACL_STEP_START ? step->started : step->ended;
     if (marked && (tag == ACL_STEP_START || tag == ACL_STEP_END))
       return Result::Fail(code::kInvalidParam,
                           fmt::format("the {} of step {} is marked already",
                                       tag == ACL_STEP_START ? "begin" : "end", step->index));
-    was_marked = std::exchange(marked, true);
+    was_marked = std::exchange(marked, 1) != 0;
     index = step->index;
   }
   if (Result result = marks::MarkDevice(index, device_tag, stream); !result.ok()) {
     // As if it had not been called: a mark that failed may be tried again.
     std::lock_guard<OwnedMutex> lock(Get().mutex);
     if (!was_marked && Get().living.contains(step))
-      (tag == ACL_STEP_START ? step->started : step->ended) = false;
+      (tag == ACL_STEP_START ? step->started : step->ended) = 0;
     return Result::Fail(code::kStepFailure, std::move(result.text));
   }
   return Result::Ok();

@@ -11,8 +11,8 @@
 /// A step of training, of which the device notes begin and end. Programs write the number themselves, so the layout is
 /// part of the interface.
 struct aclprofStepInfo {
-  bool started;
-  bool ended;
+  uint8_t started;  // 0: not yet; programs may write anything, so they are no bool
+  uint8_t ended;
   uint64_t index;
 };
 static_assert(sizeof(aclprofStepInfo) == 16 && offsetof(aclprofStepInfo, index) == 8);

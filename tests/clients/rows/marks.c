@@ -47,6 +47,11 @@ ROW(step_end_twice, 100000) {
   MUST(step(one, ACL_STEP_END, stream()));
   return step(one, ACL_STEP_END, stream());
 }
+ROW(step_start_of_one_that_was_written_over, 100000) {
+  aclprofStepInfo* one = aclprofCreateStepInfo();
+  memset(one, 0x82, 2);
+  return step(one, ACL_STEP_START, stream());
+}
 ROW(step_tags_of_the_device, 0) {
   aclprofStepInfo* one = aclprofCreateStepInfo();
   MUST(step(one, 60000, stream()));
