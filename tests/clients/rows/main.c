@@ -49,6 +49,10 @@ aclError init(void) {
   return aclprofInit(scratch(), strlen(scratch()));
 }
 
+aclError set_config(int type, const char* text) {
+  return aclprofSetConfig((aclprofConfigType)type, text, strlen(text));
+}
+
 aclprofConfig* config(uint32_t count, uint64_t types) {
   uint32_t ids[64];
   for (uint32_t i = 0; i < count && i < 64; ++i) ids[i] = i;

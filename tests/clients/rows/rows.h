@@ -38,6 +38,7 @@ void must(int code, const char* what);
 #define MUST(call) must((int)(call), #call)
 
 aclError init(void);
+aclError set_config(int type, const char* text);
 /* Devices 0 to count - 1, or none. */
 aclprofConfig* config(uint32_t count, uint64_t types);
 /* Initialised and started with marks alone. */
