@@ -80,8 +80,7 @@ Result Mark(aclprofStepInfo* step, int tag, void* stream) {
   if (Result result = marks::MarkDevice(index, device_tag, stream); !result.ok()) {
     // As if it had not been called: a mark that failed may be tried again.
     std::lock_guard<OwnedMutex> lock(Get().mutex);
-    if (!was_marked && Get().living.contains(step))
-      (tag == ACL_STEP_START ? step->started : step->ended) = 0;
+    if (!was_marked && Get().living.contains(step)) (tag == ACL_STEP_START ? step->started : step->ended) = 0;
     return Result::Fail(code::kStepFailure, std::move(result.text));
   }
   return Result::Ok();
