@@ -252,9 +252,10 @@ class HtmlReportInBrowser(ClientTest):
         self.assertLess(elements[1], 1.5 * elements[0])
         ready = shown.run("+document.documentElement.dataset.ready")
         parse = shown.run("""(() => { const text = document.getElementById('data').textContent, begin = performance.now();
-            JSON.parse(text); return performance.now() - begin; })()""")
-        print(f"100,000 operators: ready after {ready:.0f} ms, of which parsing takes {parse:.0f} ms; {elements[1]} elements")
-        self.assertLess(ready, 100 * parse)
+            for (let i = 0; i < 10; ++i) JSON.parse(text);
+            return performance.now() - begin; })()""")
+        print(f"100,000 operators: ready after {ready:.0f} ms, ten times parsing the data takes {parse:.0f} ms; {elements[1]} elements")
+        self.assertLess(ready, 20 * parse)
 
     def test_above_a_hundred_thousand_operators_it_shows_sums(self):
         directory = self.fresh("many")

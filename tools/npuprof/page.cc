@@ -85,11 +85,15 @@ bool IsMoment(const std::string& key) {
   return key == "begin_ns" || key == "end_ns";
 }
 
-// The least moment of a device that ran anything; INT64_MAX if none did.
+// The least moment of a device that ran anything, else of a sample; INT64_MAX if there is neither.
 int64_t Origin(const analysis::Insight& insight) {
   int64_t origin = INT64_MAX;
   for (const auto& device : insight.devices) {
     if (device.time.window_ns > 0) origin = std::min(origin, device.begin_ns);
+  }
+  if (origin != INT64_MAX || !insight.overview) return origin;
+  for (const auto& device : insight.overview->devices) {
+    if (!device.bandwidth.read.empty()) origin = std::min(origin, device.bandwidth.begin_ns);
   }
   return origin;
 }
