@@ -32,7 +32,7 @@ class DeviceFork : public DeviceSession {
     ASSERT_EQ(MsprofNotifySetDevice(0, 1, true), 0);
   }
   void TearDown() override {
-    if (IsSkipped()) return;
+    if (directory_.empty()) return;  // skipped before anything was set up
     DeviceSession::TearDown();
     MsprofNotifySetDevice(0, 2, false);
   }
