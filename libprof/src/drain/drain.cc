@@ -511,7 +511,8 @@ void Drain::Impl::Sleep(SteadyTime began) {
   }
   for (size_t i = 1; i < fds.size(); ++i) {
     if (owners[i] == nullptr || fds[i].revents == 0) continue;
-    if ((fds[i].revents & POLLNVAL) != 0) owners[i]->wake_fd = -1;
+    // Whoever hung up says so for ever, and has nothing more to wake anybody for.
+    if ((fds[i].revents & (POLLNVAL | POLLHUP | POLLERR)) != 0) owners[i]->wake_fd = -1;
     owners[i]->ready = true;
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the drain treats sources, and how collections begin and end.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -231,6 +232,25 @@ TEST(Drain, IdleCollectionHardlyWakes) {
   std::this_thread::sleep_for(seconds(2));
   EXPECT_LE(collection->cost().wakeups - before, 4u);
   ASSERT_TRUE(collection->Finish(seconds(20)).ok());
+}
+
+// As the node of a device that was pulled out, or of a session that stopped: poll() says so each time it is asked.
+TEST(Drain, ADescriptorThatHungUpWakesOnce) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  Drain drain;
+  auto collection = drain.Open(Options{}, nullptr, nullptr);
+  auto probe = std::make_shared<Probe>(nullptr);
+  probe->wake_fd = ends[0];
+  collection->Add(probe);
+  ASSERT_TRUE(Eventually([&] { return probe->visits == 1; }));
+  close(ends[1]);
+  ASSERT_TRUE(Eventually([&] { return probe->visits > 1; })) << "nobody looked why";
+  const uint64_t before = collection->cost().wakeups;
+  std::this_thread::sleep_for(milliseconds(400));
+  EXPECT_LE(collection->cost().wakeups - before, 4u);
+  EXPECT_TRUE(collection->Finish(seconds(20)).ok());
+  close(ends[0]);
 }
 
 }  // namespace
