@@ -410,8 +410,12 @@ static pci_ers_result_t refnpu_slot_reset(struct pci_dev *pdev)
 {
 	struct refnpu *refnpu = pci_get_drvdata(pdev);
 
-	/* Without sessions it may have been asleep. */
-	pci_set_power_state(pdev, PCI_D0);
+	/*
+	 * The kernel woke it before it spoke of the error; where the link was down that came to
+	 * nothing, and the reset did it. pci_set_power_state() would take pci_bus_sem, which our
+	 * caller holds.
+	 */
+	pdev->current_state = PCI_D0;
 	refnpu_restore_config(refnpu, pdev);
 	/* Sessions that ended with it do not begin again. */
 	if (test_bit(REFNPU_GONE, &refnpu->dead))
