@@ -384,6 +384,8 @@ struct npuprof_ring *npuprof_ring_create(struct npuprof_session *session,
 	u64 data_bytes;
 	int err;
 
+	/* The first ring comes with the session, before anybody knows it. */
+	lockdep_assert(!session->ring_count || lockdep_is_held(&session->setup));
 	err = npc_place_ring(add, session->ring_count, session->data_bytes,
 			     session->npu->caps.max_data_bytes, PAGE_SIZE, &data_bytes);
 	if (err)
@@ -443,6 +445,7 @@ void npuprof_ring_publish_new(struct npuprof_ring *ring)
 	};
 	unsigned long flags;
 
+	lockdep_assert(!session->ring_count || lockdep_is_held(&session->npu->mutex));
 	ctrl += config->ring;
 	ctrl->channel = config->channel;
 	ctrl->core = config->core;
@@ -480,7 +483,7 @@ static void npuprof_session_free(struct npuprof_session *session)
 {
 	unsigned int i;
 
-	npuprof_sampler_free(session);
+	WARN_ON_ONCE(!list_empty(&session->groups));
 	for (i = 0; i < session->ring_count; i++)
 		npuprof_ring_free(session->rings[i]);
 	npuprof_pages_free(&session->control);
@@ -610,8 +613,8 @@ static bool npuprof_ring_readable(const struct npuprof_ring *ring)
  * @session: session
  *
  * Context: Any context.
- * Return: EPOLLIN while records wait that the reader was woken for, EPOLLHUP | EPOLLERR without a
- * device.
+ * Return: EPOLLIN while records wait that the reader was woken for, EPOLLHUP once no other can
+ * come, with EPOLLERR if that is because the device or the session is gone.
  */
 __poll_t npuprof_session_poll(struct npuprof_session *session)
 {
@@ -625,6 +628,8 @@ __poll_t npuprof_session_poll(struct npuprof_session *session)
 			mask = EPOLLIN | EPOLLRDNORM;
 	if (session->npu->gone || session->state == NPUPROF_SESSION_CLOSED)
 		mask |= EPOLLHUP | EPOLLERR;
+	else if (session->state == NPUPROF_SESSION_STOPPED)
+		mask |= EPOLLHUP;
 	npuprof_unlock(session->npu, flags);
 	return mask;
 }

@@ -56,6 +56,11 @@
  * descriptor of it, or has ended, the hardware is released even if a child still holds one;
  * requests then fail with EBADF.
  *
+ * poll() reports POLLIN while a ring has records that its watermark or latency made worth a wakeup,
+ * and POLLHUP, with POLLIN or without, once the session has stopped: by STOP, or by itself because
+ * the device came back from a reset or a suspend and could not go on. What is in the rings then is
+ * all there will be. Both last until their reason is gone.
+ *
  * Without a device
  * ----------------
  * A device that went away leaves its rings in state NPUPROF_RING_GONE with one epoch event of cause

@@ -196,7 +196,8 @@ class Session:
         return bool(self._polled(select.POLLIN))
 
     def hung_up(self):
-        return bool(self._polled(0) & select.POLLHUP)
+        """Whether its device is gone; a session that stopped hangs up without an error."""
+        return self._polled(0) & (select.POLLHUP | select.POLLERR) == select.POLLHUP | select.POLLERR
 
 
 def refused(call, *arguments):
