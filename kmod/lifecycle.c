@@ -97,6 +97,7 @@ void npuprof_session_release(struct npuprof_session *session)
 		}
 		npuprof_drop_power(session);
 	}
+	npuprof_sampler_free(session);
 	npu->load -= session->load;
 	session->load = 0;
 	flags = npuprof_lock(npu);

@@ -332,13 +332,14 @@ void npuprof_sampler_rest(struct npuprof_session *session)
  * npuprof_sampler_free() - forget all groups
  * @session: session without running timers
  *
- * Context: Process context. npuprof_device.mutex is held, or nobody else knows the session.
+ * Context: Process context. npuprof_device.mutex is held.
  */
 void npuprof_sampler_free(struct npuprof_session *session)
 {
 	struct npuprof_group *group, *next;
 	struct npuprof_ring *ring, *after;
 
+	lockdep_assert_held(&session->npu->mutex);
 	list_for_each_entry_safe(group, next, &session->groups, node) {
 		list_for_each_entry_safe(ring, after, &group->rings, group)
 			list_del_init(&ring->group);

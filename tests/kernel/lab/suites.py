@@ -40,7 +40,7 @@ SUITES = {
     "device": Suite("python3 -B {here}/suites/device.py", 60, "the NPU on the bus, without a driver"),
     "port": Suite("{build}/tests/npusim_port_guest", 60, "the simulated runtime's way to the NPUs"),
     "load": Suite("{here}/suites/load.sh {module}", 30, "the module loads, goes and comes back"),
-    "kunit": Suite("{here}/suites/kunit.sh", 30, "the portable half of the module in the kernel"),
+    "kunit": Suite("{here}/suites/kunit.sh {tree}", 30, "the portable half of the module in the kernel"),
     "conformance": Suite("NPUPROF_DEVICE=kernel {build}/tests/npuprof_conformance", 400,
                          "the contract on /dev/npuprof<N>"),
     "observe": Suite("python3 -B {here}/suites/observe.py {module} {build}", 120, "sysfs, debugfs, tracepoints"),

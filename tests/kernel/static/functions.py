@@ -16,7 +16,7 @@ BLOCK = r"/\*\*(?:[^*]|\*(?!/))*\*/\s*"
 FUNCTION = re.compile(rf"^({BLOCK})?((?!static|typedef|extern|return|else|struct [\w]+ {{)\w[\w \t*]*?[ *])(\w+)(\([^;{{}}]*?\))\s*(;|\n{{)", re.M)
 
 LOCK = r"npuprof_\w+\.(\w+)"
-# `A.x is held`, `A.x and B.y are held`, `A.x must not be held`; where nobody else knows an object, nothing is there to assert.
+# `A.x is held`, `A.x and B.y are held`, `A.x must not be held`; `, or nobody else knows it` is part of the assertion.
 CLAIM = re.compile(rf"{LOCK}(?: and {LOCK})? (is|are|must not be) held(, or nobody else knows)?")
 
 
@@ -32,8 +32,11 @@ def unasserted(name, block, body):
     context = re.sub(r"\s*\n \* ?", " ", context.group(1)) if context else ""
     for first, second, verb, alone in CLAIM.findall(context):
         assertion = "lockdep_assert_not_held" if verb == "must not be" else "lockdep_assert_held"
+        if alone:
+            assertion = "lockdep_assert"
         for lock in filter(None, (first, second)):
-            if not alone and not re.search(rf"\b{assertion}\([^;]*\b{lock}\);", body):
+            held = rf"[^;]*\|\| lockdep_is_held\([^;]*\b{lock}\)" if alone else rf"[^;]*\b{lock}"
+            if not re.search(rf"\b{assertion}\({held}\);", body):
                 yield f"{name}: its context says of {lock} `{verb} held`, and it has no {assertion}()"
 
 
@@ -92,7 +95,9 @@ def self_test():
     assert held("npuprof_session.setup and npuprof_device.lock are held", one, two) == []
     assert len(held("npuprof_session.setup and npuprof_device.lock are held")) == 2
     assert len(held("npuprof_device.lock must not be held", one)) == 1
-    assert held("npuprof_device.lock is held, or nobody else knows it") == []
+    alone = "npuprof_device.lock is held, or nobody else knows it"
+    assert len(held(alone)) == len(held(alone, one)) == 1
+    assert held(alone, "lockdep_assert(!npu->users || lockdep_is_held(&npu->lock))") == []
 
 
 def main():
