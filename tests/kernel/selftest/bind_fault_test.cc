@@ -25,8 +25,6 @@ int Further(int n) {
   return n + 1 + n / 3;
 }
 constexpr int kReloads = 4;
-// How long a debug kernel puts off the last step of a device, until which memory is granted for it.
-constexpr int kPutOff = 5;
 
 // The calls of this thread alone, because faults are injected in it alone: binding by sysfs probes in the writer.
 struct BindFaults : Faults {
@@ -52,7 +50,6 @@ struct BindFaults : Faults {
       close(bind_);
       ASSERT_TRUE(WaitNode(0, true));
       ASSERT_TRUE(WaitNode(1, true));
-      sleep(kPutOff);
     }
     Faults::TearDown();
   }
