@@ -273,8 +273,8 @@ static bool refnpu_queue_look(struct refnpu *refnpu, struct npuprof_ring *ring, 
 
 	lockdep_assert_held(&ring->session->poll_lock);
 	/*
-	 * Impossible heads are the device's fault; the ring then stands still, which the reader
-	 * survives.
+	 * Impossible heads are the device's fault alone, whatever the reader did to its tail; the
+	 * ring then stands still, which the reader survives.
 	 */
 	if (head - before <= ring->config.slots) {
 		if (queue->sync)

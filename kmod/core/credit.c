@@ -10,7 +10,7 @@ void npc_credit_init(struct npc_credit *credit, const struct npc_ring *ring, __u
 	credit->limit = ring->head + ring->slots;
 }
 
-bool npc_credit_renew(struct npc_credit *credit, const struct npc_ring *ring)
+bool npc_credit_renew(struct npc_credit *credit, struct npc_ring *ring)
 {
 	/* Pending is slots for a tail that cannot be believed, which offers no more than is there.
 	 */
@@ -24,5 +24,6 @@ bool npc_credit_renew(struct npc_credit *credit, const struct npc_ring *ring)
 	if (gain < credit->step && !exhausted)
 		return false;
 	credit->limit += gain < credit->most ? gain : credit->most;
+	npc_ring_promise(ring, credit->limit);
 	return true;
 }

@@ -48,7 +48,7 @@ void npc_credit_init(struct npc_credit *credit, const struct npc_ring *ring, __u
  * Return: true if @credit->limit grew, by at least a step or as much as it may, or out of
  * exhaustion, and must be given to the device.
  */
-bool npc_credit_renew(struct npc_credit *credit, const struct npc_ring *ring);
+bool npc_credit_renew(struct npc_credit *credit, struct npc_ring *ring);
 
 #ifdef __cplusplus
 }

@@ -111,6 +111,18 @@ void npc_ring_lose(struct npc_ring *ring, enum npuprof_loss_cause cause, __u64 c
 	npc_ring_lose_at(ring, cause, ring->head, count, first, last);
 }
 
+/* Positions go on behind 2^64, so what is newer is told by the distance. */
+static void tail_believe(struct npc_ring *ring, __u64 tail)
+{
+	if ((__s64)(tail - ring->tail_seen) > 0)
+		ring->tail_seen = tail;
+}
+
+void npc_ring_promise(struct npc_ring *ring, __u64 limit)
+{
+	tail_believe(ring, limit - ring->slots);
+}
+
 int npc_ring_follow_device(struct npc_ring *ring, __u64 head)
 {
 	__u64 tail = npc_load_acquire(&ring->tail->tail);
@@ -120,7 +132,7 @@ int npc_ring_follow_device(struct npc_ring *ring, __u64 head)
 	/* The device published before the driver looked, so the reader may be ahead of ring->head.
 	 */
 	if (head - tail <= ring->slots)
-		ring->tail_seen = tail;
+		tail_believe(ring, tail);
 	if (head - ring->tail_seen > ring->slots)
 		return -EINVAL;
 	if (head != ring->head && ring->open_gaps)

@@ -52,7 +52,7 @@ typedef void npc_gap_closed(const struct npc_ring *ring, enum npuprof_loss_cause
  * @data: slot 0
  * @events: event ring for gap records; NULL for the event ring itself
  * @head: records written, of which @ctrl->head is what the reader was told
- * @tail_seen: the last tail that could be believed
+ * @tail_seen: the last tail that could be believed; rings that the device writes: the furthest
  * @lost: records lost, all causes
  * @lost_by_cause: the same by enum npuprof_loss_cause
  * @gaps: open gaps by cause
@@ -196,10 +196,22 @@ void npc_ring_lose_at(struct npc_ring *ring, enum npuprof_loss_cause cause, __u6
  * before the new head are sent to the event ring.
  *
  * Context: Any context; the caller holds the lock under which the ring has one producer.
- * Return: 0, or -EINVAL if @head is impossible (it went back, or beyond the room the reader left),
- * which is the device's fault; nothing changes then.
+ * Return: 0, or -EINVAL if @head is impossible (it went back, or beyond the room that the reader
+ * left and what was promised, whatever the reader says of it later), which is the device's fault;
+ * nothing changes then.
  */
 int npc_ring_follow_device(struct npc_ring *ring, __u64 head);
+
+/**
+ * npc_ring_promise() - the device may write all records before @limit
+ * @ring: ring in the device-written path
+ * @limit: of the room that the reader's tail left
+ *
+ * The device is believed up to there from now on, even if the reader takes its tail back.
+ *
+ * Context: Any context; the caller holds the lock under which the ring has one producer.
+ */
+void npc_ring_promise(struct npc_ring *ring, __u64 limit);
 
 /**
  * npc_ring_close_gaps() - send open gaps to the event ring

@@ -92,6 +92,26 @@ TEST(Credit, TailGoingBackTakesNothingAway) {
   EXPECT_EQ(credit.limit, 104u);
 }
 
+// What the device wrote within its credit was refused for as long as the reader's tail stayed back, and never shown.
+TEST(Credit, WhatTheDeviceWritesWithinItsCreditIsBelievedAlthoughTheTailWentBack) {
+  for (uint64_t back : {uint64_t{0}, uint64_t{10}, ~uint64_t{0}}) {
+    TestSession s(64);
+    npc_credit credit;
+    npc_credit_init(&credit, &s.ring.ring, 0);
+    ASSERT_EQ(npc_ring_follow_device(&s.ring.ring, 60), 0);
+    s.ring.tail.tail = 40;
+    ASSERT_TRUE(npc_credit_renew(&credit, &s.ring.ring));
+    ASSERT_EQ(credit.limit, 104u);
+    s.ring.tail.tail = back;
+    for (uint64_t head : {64u, 70u, 104u})
+      EXPECT_EQ(npc_ring_follow_device(&s.ring.ring, head), 0) << back << ", " << head;
+    EXPECT_EQ(s.ring.ring.head, 104u);
+    EXPECT_EQ(npc_ring_follow_device(&s.ring.ring, 105), -EINVAL) << "beyond its credit";
+    EXPECT_FALSE(npc_credit_renew(&credit, &s.ring.ring)) << "and it gets no more";
+    EXPECT_EQ(credit.limit, 104u);
+  }
+}
+
 TEST(Credit, WrapsAt64Bits) {
   TestSession s(64);
   s.ring.StartAt(~uint64_t{0} - 9);
