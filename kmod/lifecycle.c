@@ -57,12 +57,11 @@ static void npuprof_shut(struct npuprof_session *session)
 		session->npu->ops->close(session, &session->stop);
 }
 
-/* Nothing comes any more: gaps are known in full, states final, whoever waits is told. */
+/* Nothing comes any more and gaps are closed: states are final, whoever waits is told. */
 static void npuprof_finish(struct npuprof_session *session, enum npuprof_session_state state,
 			   u32 ring_state)
 {
 	lockdep_assert_held(&session->npu->lock);
-	npuprof_close_gaps(session);
 	WRITE_ONCE(session->state, state);
 	session->clock_event_ns = NPC_TIME_NEVER;
 	session->latency_ns = NPC_TIME_NEVER;
@@ -100,6 +99,7 @@ void npuprof_session_release(struct npuprof_session *session)
 	npuprof_sampler_free(session);
 	npu->load -= session->load;
 	session->load = 0;
+	npuprof_close_gaps(session);
 	flags = npuprof_lock(npu);
 	npuprof_forget_claims(session);
 	npuprof_finish(session, NPUPROF_SESSION_CLOSED,
@@ -127,11 +127,16 @@ void npuprof_end_epoch(struct npuprof_session *session, enum npuprof_loss_cause 
 	trace_npuprof_epoch(session, cause);
 }
 
-static void npuprof_end_of_device(struct npuprof_session *session)
+/* The last events of a session; only its end is left to be told. */
+static void npuprof_last_events(struct npuprof_session *session, enum npuprof_loss_cause cause)
 {
-	lockdep_assert_held(&session->npu->lock);
-	npuprof_end_epoch(session, NPUPROF_LOSS_REMOVED);
-	npuprof_finish(session, session->state, NPUPROF_RING_GONE);
+	unsigned long flags;
+
+	lockdep_assert_held(&session->npu->mutex);
+	flags = npuprof_lock(session->npu);
+	npuprof_end_epoch(session, cause);
+	npuprof_unlock(session->npu, flags);
+	npuprof_close_gaps(session);
 }
 
 /**
@@ -166,10 +171,13 @@ void npuprof_sessions_remove(struct npuprof_device *npu, bool present)
 		}
 		npuprof_drop_power(session);
 	}
+	list_for_each_entry(session, &npu->sessions, node)
+		npuprof_last_events(session, NPUPROF_LOSS_REMOVED);
+	/* At once: poll() says that it is gone no sooner and no later than the rings do. */
 	flags = npuprof_lock(npu);
 	WRITE_ONCE(npu->gone, true);
 	list_for_each_entry(session, &npu->sessions, node)
-		npuprof_end_of_device(session);
+		npuprof_finish(session, session->state, NPUPROF_RING_GONE);
 	npuprof_unlock(npu, flags);
 	list_for_each_entry(session, &npu->sessions, node)
 		if (npuprof_session_active(session))
@@ -215,6 +223,7 @@ void npuprof_sessions_pause(struct npuprof_device *npu)
 	npuprof_unlock(npu, flags);
 }
 
+/* Gaps of the old epoch are closed. */
 static void npuprof_new_epoch(struct npuprof_session *session)
 {
 	struct npuprof_device *npu = session->npu;
@@ -224,12 +233,8 @@ static void npuprof_new_epoch(struct npuprof_session *session)
 
 	lockdep_assert_held(&npu->lock);
 	++session->epoch;
-	for (i = 0; i < session->ring_count; i++) {
-		struct npuprof_ring *ring = session->rings[i];
-
-		npc_ring_close_gaps(&ring->producer);
-		npc_ring_set_epoch(&ring->producer, session->epoch);
-	}
+	for (i = 0; i < session->ring_count; i++)
+		npc_ring_set_epoch(&session->rings[i]->producer, session->epoch);
 	clock = npu->ops->clock(session);
 	npc_event_epoch(&event, session->epoch, NPUPROF_LOSS_RESET, clock);
 	npuprof_emit(session, &event, clock);
@@ -276,6 +281,9 @@ static void npuprof_give_up(struct npuprof_session *session, int err)
 	flags = npuprof_lock(npu);
 	/* As at STOP. It is also what a reader that has read all is woken for. */
 	npuprof_emit_clock(session);
+	npuprof_unlock(npu, flags);
+	npuprof_close_gaps(session);
+	flags = npuprof_lock(npu);
 	npuprof_finish(session, NPUPROF_SESSION_STOPPED, NPUPROF_RING_STOPPED);
 	npuprof_unlock(npu, flags);
 	trace_npuprof_stop(session, session->last_clock, 0);
@@ -309,6 +317,7 @@ void npuprof_sessions_resume(struct npuprof_device *npu)
 		/* Closed meanwhile. */
 		if (!npuprof_session_active(session))
 			continue;
+		npuprof_close_gaps(session);
 		flags = npuprof_lock(npu);
 		npuprof_new_epoch(session);
 		npuprof_send_wakeup(session);
@@ -349,8 +358,8 @@ void npuprof_sessions_abandon(struct npuprof_device *npu)
 		if (!npuprof_session_active(session))
 			continue;
 		npuprof_drop_power(session);
+		npuprof_last_events(session, NPUPROF_LOSS_RESET);
 		flags = npuprof_lock(npu);
-		npuprof_end_epoch(session, NPUPROF_LOSS_RESET);
 		npuprof_finish(session, NPUPROF_SESSION_STOPPED, NPUPROF_RING_STOPPED);
 		npuprof_unlock(npu, flags);
 		trace_npuprof_stop(session, session->last_clock, 0);

@@ -260,8 +260,9 @@ void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account)
 	unsigned long flags;
 
 	lockdep_assert_held(&refnpu->npu.mutex);
-	flags = npuprof_lock(&refnpu->npu);
+	/* One at a time: only who has the mutex adds to the list or takes from it. */
 	list_for_each_entry_safe(fifo, next, &refnpu->busy_fifos, node) {
+		flags = npuprof_lock(&refnpu->npu);
 		refnpu_write32(refnpu, account, fifo->base + REFNPU_FIFO_CTRL, 0);
 		/* Entries that were seen waiting, and that a device which went took along. */
 		npc_ring_lose(&fifo->ring->producer, cause, fifo->left, 0, 0);
@@ -269,7 +270,9 @@ void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account)
 		fifo->ring = NULL;
 		__clear_bit(fifo - refnpu->fifos, refnpu->ready);
 		list_del_init(&fifo->node);
+		npuprof_unlock(&refnpu->npu, flags);
 	}
+	flags = npuprof_lock(&refnpu->npu);
 	refnpu->watchdog_ns = NPC_TIME_NEVER;
 	npuprof_unlock(&refnpu->npu, flags);
 }

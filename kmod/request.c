@@ -219,7 +219,10 @@ static void npuprof_finish_stop(struct npuprof_session *session)
 	/* Nobody will tell later that what was lost since it answered last has no count. */
 	if (!answers)
 		npuprof_end_epoch(session, NPUPROF_LOSS_RESET);
+	npuprof_unlock(npu, flags);
 	npuprof_close_gaps(session);
+
+	flags = npuprof_lock(npu);
 	WRITE_ONCE(session->state, NPUPROF_SESSION_STOPPED);
 	npuprof_set_ring_states(session, NPUPROF_RING_STOPPED);
 	npuprof_wake_reader(session);
@@ -320,11 +323,11 @@ static int npuprof_show(struct npuprof_session *session, struct npuprof_control 
 		return -EINVAL;
 	if (!freeze || !session->frozen)
 		npu->ops->publish(session, false);
+	if (!freeze)
+		npuprof_close_gaps(session);
 	flags = npuprof_lock(npu);
 	if (freeze)
 		npuprof_freeze_rings(session);
-	else
-		npuprof_close_gaps(session);
 	control->clock = npu->ops->clock(session);
 	control->monotonic_raw_ns = ktime_get_raw_ns();
 	npuprof_wake_reader(session);

@@ -202,15 +202,23 @@ void npuprof_set_ring_states(struct npuprof_session *session, u32 state)
  * npuprof_close_gaps() - send every open gap to the event ring, as far as that has room
  * @session: session
  *
- * Context: Any context. npuprof_device.lock is held.
+ * Others have their turn at the device in between.
+ *
+ * Context: Process context, may sleep. npuprof_device.mutex is held.
  */
 void npuprof_close_gaps(struct npuprof_session *session)
 {
-	unsigned int i;
+	unsigned int i = 1;
 
-	lockdep_assert_held(&session->npu->lock);
-	for (i = 1; i < session->ring_count; i++)
-		npc_ring_close_gaps(&session->rings[i]->producer);
+	lockdep_assert_held(&session->npu->mutex);
+	while (i < session->ring_count) {
+		unsigned int end = min(i + NPUPROF_TICK_RINGS, session->ring_count);
+		unsigned long flags = npuprof_lock(session->npu);
+
+		for (; i < end; i++)
+			npc_ring_close_gaps(&session->rings[i]->producer);
+		npuprof_unlock(session->npu, flags);
+	}
 }
 
 /* --- Timer of rings that the device writes --- */

@@ -275,10 +275,10 @@ void npuprof_emit_clock(struct npuprof_session *session);
 void npuprof_read_bracket(struct npuprof_session *session, struct npuprof_clock *bracket);
 void npuprof_wake_reader(struct npuprof_session *session);
 void npuprof_set_ring_states(struct npuprof_session *session, u32 state);
-void npuprof_close_gaps(struct npuprof_session *session);
-
-/* All sessions of a device. npuprof_device.mutex is held. */
 void npuprof_end_epoch(struct npuprof_session *session, enum npuprof_loss_cause cause);
+
+/* To a session or to all of a device. npuprof_device.mutex is held. */
+void npuprof_close_gaps(struct npuprof_session *session);
 void npuprof_sessions_remove(struct npuprof_device *npu, bool present);
 void npuprof_sessions_pause(struct npuprof_device *npu);
 void npuprof_sessions_resume(struct npuprof_device *npu);
