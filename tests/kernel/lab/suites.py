@@ -64,5 +64,5 @@ SUITES = {
     "power": Suite(SELFTEST + "'*Power.*'", 120, "runtime power management: who wakes a device, who lets it sleep"),
     "faults": Suite(SELFTEST + "'*Faults.*'", 300, "memory that is short in every place, one after the other"),
     "suspend": Suite(SELFTEST + "'*Suspend*'", 300, "suspend and resume in mid-run", offline=True),
-    "rates": Suite(SELFTEST + "'Rates.*:Cost.*:Slots.*'", 120, "rates, losses and bus cost in simulated time"),
+    "rates": Suite(SELFTEST + "'Rates.*:Cost.*:Slots.*:*Reopen.*'", 120, "rates, losses and bus cost in simulated time"),
 }
