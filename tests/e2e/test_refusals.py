@@ -185,7 +185,7 @@ class Command(ClientTest):
         with open(os.path.join(copy, "device_0", "info.json.0"), "w", encoding="utf-8") as f:
             f.write("{")
         done = self.command("export", copy, "--output", os.path.join(self.dir, "some"), "--json")
-        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual(1, done.returncode, done.stderr)
         self.assertTrue(any("info.json.0" in w for w in json.loads(done.stdout)["warnings"]), done.stdout)
         self.assertEqual(5, json.loads(done.stdout)["rows"]["api_statistic"])
         # With nothing left to export it is an error, and no file is made.

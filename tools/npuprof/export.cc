@@ -132,8 +132,13 @@ void Print(const analysis::ExportResult& result, const std::string& aged, const 
   for (const analysis::ExportFailure& f : result.failures)
     fmt::print("{}\n",
                Paint(fmt::format("not made, or not whole: {}: {}", f.tables, f.text), Style::kBad, colour));
+  const auto said = [&](const analysis::Warning& w) {
+    return std::any_of(result.failures.begin(), result.failures.end(), [&](const analysis::ExportFailure& f) {
+      return f.tables == w.file && f.text == w.text;
+    });
+  };
   for (const analysis::Warning& w : result.warnings)
-    fmt::print("{}\n", Paint("warning: " + w.Line(), Style::kWarn, colour));
+    if (!said(w)) fmt::print("{}\n", Paint("warning: " + w.Line(), Style::kWarn, colour));
   if (!result.not_exported.empty())
     fmt::print("recorded, and in no table or timeline: {}\n", fmt::join(result.not_exported, ", "));
   fmt::print("exported in {}, {}\n", Duration(elapsed_ns), lost_altogether);
@@ -152,6 +157,7 @@ void AddDatabase(const analysis::Profile& profile, const analysis::ExportOptions
   for (const auto& [table, count] : made.rows) rows += count;
   result->rows[kDatabase] = rows;
   result->failures.insert(result->failures.end(), made.failures.begin(), made.failures.end());
+  analysis::AddFailures(made.unusable, &result->failures);
   if (!alone) return;  // the same records have been reported
   result->broken_records = made.broken_records;
   result->warnings.insert(result->warnings.end(), made.warnings.begin(), made.warnings.end());
@@ -170,12 +176,14 @@ analysis::ExportResult ExportAll(const analysis::Profile& profile, analysis::Exp
     result.simulated = profile.simulated();
     result.losses = profile.losses();
     result.warnings = profile.warnings();
+    analysis::AddFailures(profile.failures(), &result.failures);
   }
   if (database) AddDatabase(profile, request, alone, &result);
   if (communication) {
     const database::Analysis analysis = database::Analyze(profile, request, text);
     result.files.insert(result.files.end(), analysis.files.begin(), analysis.files.end());
     result.rows[kCommunication] = analysis.operators;
+    analysis::AddFailures(analysis.unusable, &result.failures);
   }
   return result;
 }

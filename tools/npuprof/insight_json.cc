@@ -126,6 +126,7 @@ json ToJson(const analysis::Profile& profile, const analysis::Insight& insight) 
               {"collectives", json::array()},
               {"ranks", json::array()},
               {"losses", json::array()},
+              {"failures", json::array()},
               {"warnings", json::array()}};
   if (profile.aged()) out["aged"] = profile.AgedText();
   for (const auto& device : insight.devices) out["devices"].push_back(DeviceJson(device));
@@ -149,6 +150,7 @@ json ToJson(const analysis::Profile& profile, const analysis::Insight& insight) 
     out["losses"].push_back(
         {{"device", loss.device}, {"where", loss.where}, {"cause", loss.cause}, {"records", loss.records}});
   }
+  for (const auto& failure : insight.failures) out["failures"].push_back(failure.Line());
   for (const auto& warning : insight.warnings) out["warnings"].push_back(warning.Line());
   return out;
 }

@@ -213,7 +213,7 @@ int Report(const Options& options) {
     fmt::print("{}\n", JsonText(ToJson(profile, insight)));
   else
     Print(profile, insight, options.html);
-  return 0;
+  return insight.failures.empty() ? 0 : 1;
 }
 
 }  // namespace

@@ -87,7 +87,9 @@ void DeviceTrace::LoadMarks(const std::function<void(uint64_t)>& progress) {
     } else if (tag == NPUPROF_TS_FLIP) {
       flips_[{static_cast<uint16_t>(device_), Get<uint16_t>(record, 16)}].push_back(
           {time, Get<uint16_t>(record, 18), Get<uint16_t>(record, 22)});
-    } else if (tag < 10 || tag > 15) {
+    } else if (tag >= 10 && tag <= 15) {
+      reader.NotShown(fmt::format("marks with tag {} are in no table", tag));
+    } else {
       reader.Broken(fmt::format("unknown tag {}", tag));
     }
   }
@@ -136,7 +138,15 @@ void DeviceTrace::LoadTaskLog(const std::function<void(uint64_t)>& progress) {
   };
   tasks_.reserve(LikelyRecords(index_.Get(Base("stars_soc")), 2 * kTaskLogFormat.bytes));
   RecordReader reader(index_.Get(Base("stars_soc")), kTaskLogFormat, diagnostics_, progress);
+  uint64_t holes = 0;
   while (const uint8_t* record = reader.Next()) {
+    if (reader.holes() != holes) {
+      // What ends behind a hole may be another task with the same identifiers, which come round.
+      holes = reader.holes();
+      counts_.unpaired += started.size() + ended.size();
+      started.clear();
+      ended.clear();
+    }
     const auto head = Get<uint16_t>(record, 0);
     const unsigned function = NPUPROF_HEAD_FUNC(head);
     const bool subtask = function == NPUPROF_FUNC_SUBTASK_START || function == NPUPROF_FUNC_SUBTASK_END;

@@ -35,7 +35,7 @@ void ReadLines(const Slices& slices, Diagnostics* diagnostics, const LineFunctio
   for (const auto& slice : slices) {
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(slice.path.c_str(), "rbe"), std::fclose);
     if (!file) {
-      diagnostics->Warn(slice.name, "cannot be read");
+      diagnostics->Failed(slice.name, "cannot be read");
       continue;
     }
     uint64_t offset = 0;

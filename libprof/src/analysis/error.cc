@@ -18,6 +18,12 @@ void Diagnostics::Warn(std::string file, std::string text) {
   if (fresh) warnings_.push_back({std::move(file), 0, 0, std::move(text)});
 }
 
+void Diagnostics::Failed(std::string file, std::string text) {
+  const size_t before = warnings_.size();
+  Warn(std::move(file), std::move(text));
+  if (warnings_.size() > before) failures_.push_back(warnings_.back());
+}
+
 void Diagnostics::Record(const std::string& file, uint64_t offset, const std::string& text, bool broken,
                          uint64_t count) {
   if (broken) broken_ += count;

@@ -280,6 +280,8 @@ void Exporter::Write() {
   result_.simulated = profile_.simulated();
   result_.losses = profile_.losses();
   result_.broken_records = diagnostics_.broken();
+  AddFailures(profile_.failures(), &result_.failures);
+  AddFailures(diagnostics_.failures(), &result_.failures);
   result_.warnings = profile_.warnings();
   result_.warnings.insert(result_.warnings.end(), diagnostics_.warnings().begin(),
                           diagnostics_.warnings().end());
@@ -429,6 +431,16 @@ const std::vector<std::string>& KnownTables() {
     return tables;
   }();
   return kTables;
+}
+
+void AddFailures(const std::vector<Warning>& warnings, std::vector<ExportFailure>* failures) {
+  for (const Warning& warning : warnings) {
+    const auto same = [&](const ExportFailure& f) {
+      return f.tables == warning.file && f.text == warning.text;
+    };
+    if (std::none_of(failures->begin(), failures->end(), same))
+      failures->push_back({warning.file, warning.text});
+  }
 }
 
 LoadedTables LoadTables(const Profile& profile, const std::vector<std::string>& tables,

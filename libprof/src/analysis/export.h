@@ -51,10 +51,11 @@ struct DeviceCounts {
   uint64_t block_records = 0;  ///< block-level counter records
 };
 
-/// A table or layer that could not be made.
+/// A table or layer that could not be made, or a part or record file that could not be used.
 struct ExportFailure {
-  std::string tables;  ///< one or more of KnownTables(), or "timeline"
-  std::string text;    ///< reason, with the part of the directory that is concerned
+  std::string
+      tables;  ///< one or more of KnownTables(), or "timeline", or a path relative to the PROF directory
+  std::string text;  ///< reason, with the part of the directory that is concerned
 };
 
 struct ExportResult {
@@ -62,10 +63,11 @@ struct ExportResult {
   std::map<std::string, uint64_t> rows;      ///< per table; "timeline" counts events
   std::vector<DeviceCounts> devices;
   bool simulated = false;
-  std::vector<Loss> losses;             ///< from the manifest: records that never reached the files
-  uint64_t broken_records = 0;          ///< in the files, but unreadable; see warnings
-  std::vector<Warning> warnings;        ///< includes those of the Profile
-  std::vector<ExportFailure> failures;  ///< what is missing in spite of its records; all else is there
+  std::vector<Loss> losses;       ///< from the manifest: records that never reached the files
+  uint64_t broken_records = 0;    ///< in the files, but unreadable; see warnings
+  std::vector<Warning> warnings;  ///< includes those of the Profile
+  /// What is missing in spite of its records, or with them; all else is there. Parts and files are among the warnings too.
+  std::vector<ExportFailure> failures;
   /// Record files that hold something which no table and no layer of the timeline shows; known only if everything
   /// was exported.
   std::vector<std::string> not_exported;
@@ -77,6 +79,9 @@ struct ExportResult {
 /// stays behind under its final name. Beyond ExportOptions::memory, what is kept of tasks and names is in temporary files,
 /// about 400 bytes a task; tables alone do not need more memory for more tasks.
 ExportResult Export(const Profile& profile, const ExportOptions& options);
+
+/// What `warnings` say of parts and files, as failures, if it is not among them.
+void AddFailures(const std::vector<Warning>& warnings, std::vector<ExportFailure>* failures);
 
 struct LoadedTables {
   ColumnTables tables;  ///< those with rows

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kPlatform = "5";
+constexpr const char* kManifest = "npuprof/manifest.json";
 
 bool IsProfile(const fs::path& directory) {
   std::error_code error;
@@ -106,6 +107,7 @@ class ProfileReader {
       } catch (const Error& error) {
         if (first_error.empty()) first_error = error.what();
         profile.warnings_.push_back({part, 0, 0, fmt::format("left out, because {}", error.what())});
+        if (part != kManifest) profile.failures_.push_back(profile.warnings_.back());
         return false;
       }
     };
@@ -131,6 +133,8 @@ class ProfileReader {
     const SliceIndex index(root, parts, &diagnostics);
     const auto& unread = diagnostics.warnings();
     profile.warnings_.insert(profile.warnings_.end(), unread.begin(), unread.end());
+    const auto& failed = diagnostics.failures();
+    profile.failures_.insert(profile.failures_.end(), failed.begin(), failed.end());
     for (const auto& [path, slices] : index.all()) {
       const bool sampled =
           std::any_of(profile.devices_.begin(), profile.devices_.end(), [&path = path](const auto& d) {
@@ -141,8 +145,12 @@ class ProfileReader {
       if (file.record_bytes != 0) file.records = file.bytes / file.record_bytes;
       profile.files_.push_back(std::move(file));
     }
-    if (Metadata::Exists(root, "npuprof/manifest.json")) {
-      attempt("npuprof/manifest.json", [&] { ReadRunManifest(&profile); });
+    if (Metadata::Exists(root, kManifest)) attempt(kManifest, [&] { ReadRunManifest(&profile); });
+    if (!profile.aged_) {  // which says it better
+      for (const auto& [base, slices] : index.MissingInFront())
+        profile.warnings_.push_back(
+            {base, 0, 0,
+             slices + (slices.starts_with("slices") ? " were" : " was") + " removed, the oldest"});
     }
     return profile;
   }
@@ -262,8 +270,7 @@ class ProfileReader {
       }
     }
     if (!manifest.complete) {
-      profile->warnings_.push_back(
-          {"npuprof/manifest.json", 0, 0, "the run was cut off before it was closed"});
+      profile->warnings_.push_back({kManifest, 0, 0, "the run was cut off before it was closed"});
     }
   }
 };

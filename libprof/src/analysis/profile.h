@@ -109,6 +109,9 @@ class Profile {
   const std::optional<AgedOut>& aged() const { return aged_; }
   /// "collection starts at ..." for people; empty if nothing was removed.
   std::string AgedText() const;
+  /// What is there and cannot be used: parts that were left out, slices that are missing between others. Each is among
+  /// the warnings too.
+  const std::vector<Warning>& failures() const { return failures_; }
   const std::vector<Warning>& warnings() const { return warnings_; }
 
  private:
@@ -125,7 +128,7 @@ class Profile {
   std::vector<DataFile> files_;
   std::vector<Loss> losses_;
   std::optional<AgedOut> aged_;
-  std::vector<Warning> warnings_;
+  std::vector<Warning> failures_, warnings_;
 
  public:
   /// Anchors of the clocks; used by analysis/clock.h.

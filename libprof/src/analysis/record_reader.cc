@@ -40,6 +40,14 @@ bool MagicAt(const Slice& slice, const RecordFormat& format, uint64_t offset) {
   return got == sizeof(value) && value == format.magic;
 }
 
+// Where the records of a slice begin whose predecessor is missing; 0 if it does not show.
+uint64_t FirstRecord(const Slice& slice, const RecordFormat& format) {
+  for (uint64_t at = 0; at < format.bytes; ++at) {
+    if (MagicAt(slice, format, at) && (at == 0 || MagicAt(slice, format, at + format.bytes))) return at;
+  }
+  return 0;
+}
+
 }  // namespace
 
 RecordReader::RecordReader(const Slices& slices, const RecordFormat& format, Diagnostics* diagnostics,
@@ -56,11 +64,22 @@ RecordReader::~RecordReader() {
 // Decides for every border between slices whether the record there continues or was torn off.
 void RecordReader::Plan() {
   const uint64_t total = TotalBytes(slices_);
-  uint64_t position = 0, carried = 0;
+  uint64_t position = 0, carried = 0, severed = 0;
   for (size_t i = 0; i < slices_.size(); ++i) {
     const Slice& slice = slices_[i];
     Part part{i, 0, slice.bytes, position};
+    starts_.push_back(position);
+    if (BehindHole(slices_, i)) {
+      holes_ahead_.insert(position);
+      if (format_.has_magic) severed = FirstRecord(slice, format_);
+    }
     position += slice.bytes;
+    if (severed > 0) {
+      part.begin = std::min(severed, slice.bytes);
+      part.position += part.begin;
+      severed = 0;
+      diagnostics_->Record(slice.name, 0, "rest of a record whose beginning is in a slice that is missing");
+    }
     if (i == 0 && slice.number > 0 && total % format_.bytes != 0) {
       // Older slices were deleted for want of space; the first record may be the rest of one of theirs.
       const uint64_t skip = total % format_.bytes;
@@ -75,7 +94,10 @@ void RecordReader::Plan() {
     carried = 0;
     if (rest != 0) {
       bool continues = false;
-      if (i + 1 < slices_.size()) {
+      const bool hole = i + 1 < slices_.size() && BehindHole(slices_, i + 1);
+      // Without a magic number the records behind the hole are taken to be in step with those before it.
+      if (hole && !format_.has_magic && total % format_.bytes == 0) severed = format_.bytes - rest;
+      if (i + 1 < slices_.size() && !hole) {
         const Slice& next = slices_[i + 1];
         const uint64_t follower = format_.bytes - rest;  // where the next record begins if this one continues
         if (format_.has_magic && follower + format_.magic_offset + sizeof(format_.magic) <= next.bytes) {
@@ -114,6 +136,7 @@ void RecordReader::SkipHole() {
   const uint64_t records = (end - part_offset_) / format_.bytes;
   if (records * format_.bytes < kChunkBytes) return;
   Report(part.position + (part_offset_ - part.begin), kUnused, false, records);
+  holes_ahead_.insert(part.position + (part_offset_ - part.begin) + records * format_.bytes);
   part_offset_ += records * format_.bytes;
   if (progress_) progress_(records * format_.bytes);
 }
@@ -158,7 +181,8 @@ void RecordReader::Fill() {
       read += got;
     }
     if (got < want) {
-      diagnostics_->Warn(slice.name, fmt::format("could not be read beyond byte {}", part_offset_));
+      diagnostics_->Failed(slice.name, fmt::format("could not be read beyond byte {}", part_offset_));
+      holes_ahead_.insert(part.position + (part.end - part.begin));
       part_offset_ = part.end;
     }
     if (part_offset_ >= part.end) {
@@ -181,7 +205,10 @@ const uint8_t* RecordReader::Next() {
     if (end_ - begin_ < 4 * size && part_ < parts_.size()) Fill();
     const size_t available = end_ - begin_;
     const uint8_t* record = buffer_.data() + begin_;
-    if (available == 0) return nullptr;
+    if (available == 0) {
+      Judge();
+      return nullptr;
+    }
     size_t at = 0;
     while (at + 1 < spans_.size() && spans_[at + 1].buffer <= begin_) ++at;
     position_ = spans_[at].position + (begin_ - spans_[at].buffer);
@@ -189,10 +216,12 @@ const uint8_t* RecordReader::Next() {
     if (available < size) {
       Report(position_, fmt::format("torn record, {} of {} bytes", available, size));
       begin_ = end_;
+      Judge();
       return nullptr;
     }
     if (format_.has_magic && HasMagic(record)) {
       begin_ += size;
+      Count(true);
       return record;
     }
     // Of no kind is a record all zeros, so without a magic number too that is what was never written.
@@ -203,6 +232,7 @@ const uint8_t* RecordReader::Next() {
     }
     if (!format_.has_magic) {
       begin_ += size;
+      Count(true);
       return record;
     }
     Resynchronise(available);
@@ -222,19 +252,43 @@ void RecordReader::Resynchronise(size_t available) {
       }
     }
   }
+  Count(false);
   Report(position_, fmt::format("record without its magic number {:#06x}", format_.magic));
   begin_ += skip;
 }
 
 void RecordReader::Report(uint64_t position, const std::string& reason, bool broken, uint64_t count) {
-  uint64_t start = 0;
-  for (const auto& slice : slices_) {
-    if (position < start + slice.bytes || &slice == &slices_.back()) {
-      diagnostics_->Record(slice.name, position - start, reason, broken, count);
-      return;
-    }
-    start += slice.bytes;
+  const size_t slice = SliceAt(position);
+  diagnostics_->Record(slices_[slice].name, position - starts_[slice], reason, broken, count);
+}
+
+// There is one, for there are records.
+size_t RecordReader::SliceAt(uint64_t position) const {
+  return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), position) - starts_.begin()) -
+         1;
+}
+
+void RecordReader::Broken(const std::string& reason) {
+  --sound_;
+  ++broken_;
+  Report(position_, reason);
+}
+
+void RecordReader::Count(bool sound) {
+  if (position_ >= judged_end_) {
+    Judge();
+    judged_ = SliceAt(position_);
+    judged_end_ = starts_[judged_] + slices_[judged_].bytes;
   }
+  for (; !holes_ahead_.empty() && *holes_ahead_.begin() <= position_; ++holes_)
+    holes_ahead_.erase(holes_ahead_.begin());
+  ++(sound ? sound_ : broken_);
+}
+
+// Of noise now and then a record looks sound.
+void RecordReader::Judge() {
+  if (broken_ > sound_) diagnostics_->Failed(slices_[judged_].name, "most of its records cannot be read");
+  sound_ = broken_ = 0;
 }
 
 RecordLoader::RecordLoader(const Slices& slices, uint32_t record_bytes)

@@ -7,6 +7,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,8 @@ constexpr RecordFormat kFrequencyFormat{888, false, 0, 0};
 /// Whole records in file order. Records that straddle two slices are joined; torn ones at a cut-off end or an
 /// aged-out front, records with a wrong magic and unused (zero) space are stepped over and reported. Where
 /// the magic is lost the reader looks for the next two records in step and goes on there. Holes of files are
-/// unused space that is not even read, where the format has a magic. Memory: one chunk of 1 MiB.
+/// unused space that is not even read, where the format has a magic. A slice that cannot be opened or holds more broken
+/// records than others is a failure. Memory: one chunk of 1 MiB.
 class RecordReader {
  public:
   /// `progress` may be empty; it gets the bytes read since its last call.
@@ -57,7 +59,11 @@ class RecordReader {
   /// Position of the last record in the slices laid end to end; see RecordLoader.
   uint64_t position() const { return position_; }
   /// Reports the last record as broken for the given reason.
-  void Broken(const std::string& reason) { Report(position_, reason); }
+  void Broken(const std::string& reason);
+  /// Remarks that nothing shows the last record, which is sound, for the given reason.
+  void NotShown(const std::string& reason) { Report(position_, reason, false); }
+  /// How often, up to the last record, slices or parts of them were missing, so that what went on before may have ended.
+  uint64_t holes() const { return holes_; }
 
  private:
   struct Part {
@@ -66,6 +72,9 @@ class RecordReader {
     uint64_t position;    ///< of `begin`
   };
   void Plan();
+  size_t SliceAt(uint64_t position) const;
+  void Count(bool sound);
+  void Judge();
   void Fill();
   bool HasMagic(const uint8_t* record) const;
   void Resynchronise(size_t available);
@@ -88,6 +97,12 @@ class RecordReader {
   };
   std::vector<Span> spans_;  ///< which position each stretch of the buffer came from
   uint64_t position_ = 0;
+  std::vector<uint64_t> starts_;    ///< position of each slice
+  std::set<uint64_t> holes_ahead_;  ///< positions behind them
+  uint64_t holes_ = 0;
+  size_t judged_ = 0;  ///< slice that is being read
+  uint64_t judged_end_ = 0;
+  uint64_t sound_ = 0, broken_ = 0;  ///< records of it
 };
 
 /// Fetches single records by the position a RecordReader gave, through a small cache.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/slices.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -18,6 +20,10 @@ bool Split(std::string_view name, std::string_view* base, uint64_t* number) {
   if (digits.empty() || code != std::errc() || end != digits.data() + digits.size()) return false;
   *base = name.substr(0, at);
   return true;
+}
+
+std::string Range(uint64_t first, uint64_t last) {
+  return first == last ? fmt::format("slice {}", first) : fmt::format("slices {} to {}", first, last);
 }
 
 }  // namespace
@@ -42,11 +48,17 @@ SliceIndex::SliceIndex(const std::filesystem::path& root, const std::vector<std:
       slices_[part + "/data/" + std::string(base)].push_back(std::move(slice));
     }
     if (diagnostics && error && error != std::errc::no_such_file_or_directory)
-      diagnostics->Warn(part + "/data", "cannot be read: " + error.message());
+      diagnostics->Failed(part + "/data", "cannot be read: " + error.message());
   }
   for (auto& [base, slices] : slices_) {
     std::sort(slices.begin(), slices.end(),
               [](const Slice& a, const Slice& b) { return a.number < b.number; });
+    for (size_t i = 1; diagnostics && i < slices.size(); ++i) {
+      if (!BehindHole(slices, i)) continue;
+      const uint64_t first = slices[i - 1].number + 1, last = slices[i].number - 1;
+      diagnostics->Failed(base,
+                          fmt::format("{} {} missing", Range(first, last), first == last ? "is" : "are"));
+    }
   }
 }
 
@@ -55,6 +67,14 @@ const Slices& SliceIndex::Get(const std::string& base) const {
   asked_.insert(base);
   const auto it = slices_.find(base);
   return it == slices_.end() ? kNone : it->second;
+}
+
+std::map<std::string, std::string> SliceIndex::MissingInFront() const {
+  std::map<std::string, std::string> out;
+  for (const auto& [base, slices] : slices_) {
+    if (slices.front().number > 0) out[base] = Range(0, slices.front().number - 1);
+  }
+  return out;
 }
 
 std::vector<std::string> SliceIndex::Unread() const {

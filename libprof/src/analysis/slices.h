@@ -26,7 +26,7 @@ using Slices = std::vector<Slice>;  ///< in rising order of number
 class SliceIndex {
  public:
   /// Scans `root`/<part>/data for each part. Absent directories count as empty, and so do those that cannot be read,
-  /// with a warning if `diagnostics` is given.
+  /// as a failure if `diagnostics` is given. So do slices that are missing between others.
   SliceIndex(const std::filesystem::path& root, const std::vector<std::string>& parts,
              Diagnostics* diagnostics = nullptr);
 
@@ -36,10 +36,18 @@ class SliceIndex {
   /// Bases with contents that Get() was never asked for. One thread.
   std::vector<std::string> Unread() const;
 
+  /// "slices 0 to 3" where the oldest slices of a base are missing, as they are where room was made for younger ones.
+  std::map<std::string, std::string> MissingInFront() const;
+
  private:
   std::map<std::string, Slices> slices_;
   mutable std::set<std::string> asked_;
 };
+
+/// Whether slices are missing before the one at `place` and behind the one before it.
+inline bool BehindHole(const Slices& slices, size_t place) {
+  return place > 0 && slices[place].number - slices[place - 1].number > 1;
+}
 
 uint64_t TotalBytes(const Slices& slices);
 

@@ -202,6 +202,7 @@ Analysis Analyze(const Profile& profile, const ExportOptions& options, bool text
   }
   Analysis out;
   out.operators = collected.order.size();
+  out.unusable = diagnostics.failures();
   if (collected.order.empty()) return out;
   const auto directory = base.path() / "analyze";
   std::error_code error;

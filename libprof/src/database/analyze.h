@@ -12,6 +12,7 @@ namespace npuprof::database {
 struct Analysis {
   std::vector<std::filesystem::path> files;  ///< none if the profile has no collectives
   uint64_t operators = 0;
+  std::vector<analysis::Warning> unusable;  ///< slices that could not be used
 };
 
 /// Writes analyze/communication.json, communication_matrix.json (both only with `text`) and communication_analyzer.db into

@@ -128,6 +128,7 @@ Result Exporter::Run() {
   result_.path = file_.path();
   result_.broken_records = diagnostics_.broken();
   result_.warnings = diagnostics_.warnings();
+  result_.unusable = diagnostics_.failures();
   return std::move(result_);
 }
 

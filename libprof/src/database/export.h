@@ -19,6 +19,7 @@ struct Result {
   std::map<std::string, uint64_t> rows;  ///< by table
   uint64_t broken_records = 0;
   std::vector<analysis::Warning> warnings;
+  std::vector<analysis::Warning> unusable;        ///< of these, slices that could not be used
   std::vector<analysis::ExportFailure> failures;  ///< tables that are missing, or not whole
 };
 

@@ -111,6 +111,8 @@ Insight Analysis::Run() {
   if (options_.overview) out_.overview = overview_.Finish();
   out_.warnings = profile_.warnings();
   out_.warnings.insert(out_.warnings.end(), diagnostics_.warnings().begin(), diagnostics_.warnings().end());
+  out_.failures = profile_.failures();
+  out_.failures.insert(out_.failures.end(), diagnostics_.failures().begin(), diagnostics_.failures().end());
   out_.broken_records = diagnostics_.broken();
   return std::move(out_);
 }

@@ -118,6 +118,7 @@ struct Insight {
   std::vector<RankSum> ranks;
   std::vector<std::string> missing;  ///< what was not collected, and what cannot be told without it
   std::vector<Warning> warnings;     ///< those of the profile among them
+  std::vector<Warning> failures;     ///< of these, what is there and could not be used: parts, slices
   uint64_t broken_records = 0;
   std::optional<Overview> overview;  ///< if asked for
 };

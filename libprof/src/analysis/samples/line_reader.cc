@@ -36,7 +36,7 @@ bool LineReader::OpenNext() {
     fd_ = ::open(slice.path.c_str(), O_RDONLY | O_CLOEXEC);
     offset_ = 0;
     if (fd_ >= 0) return true;
-    diagnostics_->Warn(slice.name, "could not be read");
+    diagnostics_->Failed(slice.name, "could not be read");
   }
   return false;
 }
@@ -59,7 +59,8 @@ bool LineReader::Fill() {
     } while (got < 0 && errno == EINTR);
     buffer_.resize(kept + static_cast<size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0)
-      diagnostics_->Warn(slices_[slice_ - 1].name, fmt::format("could not be read beyond byte {}", offset_));
+      diagnostics_->Failed(slices_[slice_ - 1].name,
+                           fmt::format("could not be read beyond byte {}", offset_));
     const size_t written = std::min(buffer_.find('\0', kept), buffer_.size());
     const bool unused = written < buffer_.size();
     buffer_.resize(written);

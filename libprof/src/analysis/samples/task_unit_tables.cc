@@ -111,9 +111,10 @@ void SocPmuTables(SampleRun& run) {
             Share(victims, requests, record));
       } else if (kind == kTranslation) {
         row(&translation, &translation_tasks, Share(found, lookups, record), Share(missed, lookups, record));
+      } else if (kind == kPageFault) {
+        reader.NotShown("page faults are in no table");
       } else {
-        reader.Broken(kind == kPageFault ? "page faults are in no table"
-                                         : fmt::format("data of type {}; 1 and 2 are known", kind));
+        reader.Broken(fmt::format("data of type {}; 1 and 2 are known", kind));
       }
     }
   });
@@ -128,7 +129,15 @@ void AicpuTables(SampleRun& run) {
   SampleTable& queues =
       run.Table("aicpu_mi", {"Device_id", "Node Name", "Start Time(us)", "End Time(us)", "Queue Size"});
   run.EachDevice({"aicpu.data"}, [&](const SampleDevice& device) {
-    enum Type : uint32_t { kNode = 0, kData = 1, kModel = 2, kQueue = 3, kLast = 13 };
+    enum Type : uint32_t {
+      kNode = 0,
+      kData = 1,
+      kModel = 2,
+      kQueue = 3,
+      kCollective = 12,
+      kCollectiveTask = 13,
+      kLast = 13
+    };
     const Slices& slices = run.File(device.info, "aicpu.data");
     TaskNames::Records tasks(NamesOf(run, device.info));
     {
@@ -171,7 +180,10 @@ void AicpuTables(SampleRun& run) {
         queues.Row({device.id(), node == 1 ? "GetNext_dequeue_wait" : std::to_string(node),
                     Decimal(static_cast<double>(at(40))), Decimal(static_cast<double>(at(48))),
                     std::to_string(at(32))});
-      } else if (type > kLast) {
+      } else if (type <= kLast) {
+        if (type == kCollective || type == kCollectiveTask) continue;  // the database shows them
+        reader.NotShown(fmt::format("records of type {} are in no table", type));
+      } else {
         reader.Broken(fmt::format("type {}; 0 to {} are known", type, +kLast));
       }
     }

@@ -21,7 +21,13 @@ constexpr double kMegabyte = 1 << 20;
 constexpr size_t kMostFlows = 10;
 constexpr int kNoDie = -1;  // of chips that have one
 
-enum Function : unsigned { kSioTraffic = 0x19, kAccelerator = 0x1a, kTransfer = 0x1b, kLevels = 0x1c };
+enum Function : unsigned {
+  kSioTraffic = 0x19,
+  kAccelerator = 0x1a,
+  kTransfer = 0x1b,
+  kLevels = 0x1c,
+  kLowPower = 0x1d
+};
 constexpr unsigned kLinkTransfer = 0x3f, kPcieTransfer = 0x22;
 
 void Flows(SampleRun& run, const SampleDevice& device) {
@@ -135,6 +141,9 @@ void Units(SampleRun& run, const SampleDevice& device) {
       case kSioTraffic:
         if (!counters.Sio(unit, wall, record))
           reader.Broken("a sample that is no later than the one before it");
+        break;
+      case kLowPower:
+        reader.NotShown("states of low power are in no layer");
         break;
       default:
         reader.Broken(fmt::format("function type {} has no counters", NPUPROF_HEAD_FUNC(head)));
