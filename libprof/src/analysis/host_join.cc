@@ -214,13 +214,33 @@ void HostJoin::ReadTracks() {
 }
 
 void HostJoin::ReadCaptures() {
+  struct Destroyed {
+    uint32_t device, model;
+    int64_t time;
+  };
+  std::vector<Destroyed> destroyed;
   ForEach("compact", "capture_stream_info", kCompactFormat,
           [&](const uint8_t* record, uint32_t, bool, RecordReader*) {
-            if (Get<uint16_t>(record, 24) != 0) return;  // the end of a capture takes nothing back
-            const uint32_t key =
-                static_cast<uint32_t>(Get<uint16_t>(record, 32)) << 16 | Get<uint16_t>(record, 26);
-            trace_->models_[key] = Get<uint16_t>(record, 30);
+            const int64_t time = trace_->clock_->Wall(Get<uint64_t>(record, 16));
+            const auto device = Get<uint16_t>(record, 32);
+            const uint32_t model = Get<uint16_t>(record, 30);
+            if (Get<uint16_t>(record, 24) != 0) {
+              destroyed.push_back({device, model, time});
+              return;
+            }
+            const uint32_t key = static_cast<uint32_t>(device) << 16 | Get<uint16_t>(record, 26);
+            trace_->models_[key].push_back({time, INT64_MAX, model});
           });
+  for (auto& [key, captured] : trace_->models_) {
+    std::sort(captured.begin(), captured.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
+    // Numbers of models are used again too.
+    for (auto& one : captured) {
+      for (const Destroyed& end : destroyed) {
+        if (end.device == key >> 16 && end.model == one.model && end.time > one.from)
+          one.until = std::min(one.until, end.time);
+      }
+    }
+  }
 }
 
 // Without launch calls an operator's record closes the stretch of time its tasks were submitted in.

@@ -67,9 +67,15 @@ const std::string& HostTrace::type_name(uint16_t type) {
   return it->second;
 }
 
-uint32_t HostTrace::Model(uint16_t device, uint16_t stream) const {
+uint32_t HostTrace::Model(uint16_t device, uint16_t stream, int64_t wall_ns) const {
+  if (models_.empty()) return kNoModel;
   const auto it = models_.find(static_cast<uint32_t>(device) << 16 | stream);
-  return it == models_.end() ? kNoModel : it->second;
+  if (it == models_.end()) return kNoModel;
+  const auto& captured = it->second;
+  const auto next = std::upper_bound(captured.begin(), captured.end(), wall_ns,
+                                     [](int64_t time, const Captured& one) { return time < one.from; });
+  const Captured& one = next == captured.begin() ? *next : *std::prev(next);
+  return wall_ns < one.until ? one.model : kNoModel;
 }
 
 void HostTrace::SetBatch(size_t from, size_t to, uint16_t batch) {

@@ -107,8 +107,8 @@ class HostTrace {
   std::span<const Operator> Operators(const Track& track) const;
   const Copy& copy(uint32_t id) const { return copies_[id]; }
   const std::string& type_name(uint16_t runtime_type);
-  /// Model that a captured stream belongs to, kNoModel if none.
-  uint32_t Model(uint16_t device, uint16_t stream) const;
+  /// Model that a captured stream belongs to at a time, kNoModel if none. Numbers of streams are used again.
+  uint32_t Model(uint16_t device, uint16_t stream, int64_t wall_ns) const;
   Dictionary& names() { return names_; }
 
   /// By level and name (StringPool id).
@@ -136,7 +136,11 @@ class HostTrace {
   std::vector<std::vector<Operator>> operator_sets_{1};  // those of one operator without its name
   mutable Operator named_;                               // one of these with its name
   std::vector<Copy> copies_{1};
-  std::unordered_map<uint32_t, uint32_t> models_;  // device << 16 | stream
+  struct Captured {
+    int64_t from, until;  ///< wall clock
+    uint32_t model;
+  };
+  std::unordered_map<uint32_t, std::vector<Captured>> models_;  // device << 16 | stream; in order
   std::map<std::pair<uint16_t, uint32_t>, ApiSum> api_sums_;
   std::unordered_map<uint16_t, std::string> type_names_;
   uint32_t apis_ = 0;

@@ -30,7 +30,7 @@ TaskView DescribeTask(HostTrace& host, int device, const DeviceClock& clock, con
   view.task = &task;
   view.start_ns = clock.Wall(task.start);
   view.end_ns = clock.Wall(task.end);
-  view.model = host.Model(static_cast<uint16_t>(device), task.stream);
+  view.model = host.Model(static_cast<uint16_t>(device), task.stream, view.start_ns);
   if (task.track != 0) view.track = &host.track(task.track - 1);
   if (view.track) view.op = ChooseOperator(host, *view.track, task);
   if (view.op) {

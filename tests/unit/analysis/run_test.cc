@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -312,6 +313,37 @@ TEST(Run, TasksOnBothSidesOfAWrapThatOnlyTheDeviceTellsOfHaveTheirOperators) {
     EXPECT_EQ(ExportTo(builder.path(), directory.path() / "out", {"csv"}).rows.at("op_summary"), 10u)
         << behind;
   }
+}
+
+std::string Capture(uint64_t host_ns, bool destroyed, uint16_t stream, uint16_t model) {
+  std::string record(64, '\0');
+  const auto put = [&](size_t at, uint64_t value, size_t bytes) { std::memcpy(&record[at], &value, bytes); };
+  put(0, 0x5a5a, 2);
+  put(2, ProfBuilder::kLevelRuntime, 2);
+  put(16, ProfBuilder::Cycles(host_ns), 8);
+  put(24, destroyed, 2);
+  put(26, destroyed ? 0xffff : stream, 2);
+  put(30, model, 2);
+  return record;
+}
+
+TEST(Run, AStreamBelongsToTheModelThatItWasCapturedForLast) {
+  TemporaryDirectory directory;
+  ProfBuilder builder(directory.path() / "run");
+  for (uint16_t i = 0; i < 4; ++i) {
+    const uint64_t at = 100'000 + i * 100'000;
+    builder.Operator(7, 3, i, at, at + 2'000, at + 12'000, "Op", false);
+  }
+  const char* file = "host/data/aging.compact.capture_stream_info.slice_0";
+  builder.Raw(file, Capture(50'000, false, 3, 5) + Capture(180'000, true, 3, 5));
+  builder.Raw(file, Capture(280'000, false, 3, 6));
+  builder.Close();
+  ExportTo(builder.path(), directory.path() / "out", {"csv"});
+  std::map<std::string, std::string> models;
+  for (const auto& row : ReadCsv(FindExport(directory.path() / "out", "op_summary")).rows)
+    models[row.at("Task ID")] = row.at("Model ID");
+  const std::string none = std::to_string(UINT32_MAX);
+  EXPECT_EQ(models, (std::map<std::string, std::string>{{"0", "5"}, {"1", none}, {"2", "6"}, {"3", "6"}}));
 }
 
 TEST(Large, EveryTaskHasItsFlowInTheTimeline) {
