@@ -17,7 +17,7 @@ WRONG_DIRECTORY = 2
 def profiles(directory):
     """The directory itself, or the PROF_* directories in it."""
     path = pathlib.Path(directory)
-    if (path / "host").is_dir() or any(path.glob("device_*")):
+    if (path / "host" / "info.json").is_file() or any(path.glob("device_*/info.json.*")):
         return [path]
     return sorted(p for p in path.glob("PROF_*") if p.is_dir())
 

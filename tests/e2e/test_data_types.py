@@ -277,7 +277,7 @@ class Copies(ClientTest):
         output = profile.export()["output"]
         calls = {r["API Name"]: int(r["Count"]) for r in rows(output, "api_statistic") if r["Level"] == "acl"}
         self.assertEqual((1, 1), (calls["aclrtMemcpy"], calls["aclrtMemcpyAsync"]))
-        with open(glob.glob(os.path.join(output, "msprof_*.json"))[0], encoding="utf-8") as f:
+        with open(glob.glob(os.path.join(output, "msprof_[0-9]*.json"))[0], encoding="utf-8") as f:
             copies = [e for e in json.load(f) if e.get("name") == "MEMCPY_ASYNC" and e["ph"] == "X"]
         self.assertEqual([8 << 20, 4 << 20], [e["args"]["size(B)"] for e in copies])
         self.assertEqual(["host to device", "device to host"], [e["args"]["operation"] for e in copies])
@@ -368,7 +368,7 @@ class Clocks(ClientTest):
             self.assertAlmostEqual(cycles / 1800, float(row["Task Duration(us)"]), delta=0.0201 + cycles / 1800 * slant)
         # An arrow of the timeline goes from the launch on the host to the task on the device.
         ends = {"s": {}, "f": {}}
-        with open(glob.glob(os.path.join(exported["output"], "msprof_*.json"))[0], encoding="utf-8") as f:
+        with open(glob.glob(os.path.join(exported["output"], "msprof_[0-9]*.json"))[0], encoding="utf-8") as f:
             for event in json.load(f):
                 if event.get("cat") == "HostToDevice":
                     ends[event["ph"]][event["id"]] = Decimal(event["ts"])

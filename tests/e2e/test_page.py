@@ -121,7 +121,7 @@ class HtmlReportInBrowser(ClientTest):
                              [row[1] for row in cores if row[0] == device])
         # What the plot moves in its time is what the counters of hbm do.
         data = json.loads(shown.run("document.getElementById('data').textContent"))
-        with open(glob.glob(os.path.join(profile.export()["output"], "msprof_*.json"))[0], encoding="utf-8") as f:
+        with open(glob.glob(os.path.join(profile.export()["output"], "msprof_[0-9]*.json"))[0], encoding="utf-8") as f:
             events = [e for e in json.load(f) if e["ph"] == "C" and e["name"].startswith("HBM ")]
         for plot in data["page"]["bandwidth"]:
             for side in ("read", "write"):

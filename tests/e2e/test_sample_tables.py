@@ -37,7 +37,7 @@ class SampleTables(ClientTest):
 
     def counters(self, output, layer):
         """Samples of each device, counter and series: ns and value."""
-        with open(glob.glob(os.path.join(output, "msprof_*.json"))[0], encoding="utf-8") as f:
+        with open(glob.glob(os.path.join(output, "msprof_[0-9]*.json"))[0], encoding="utf-8") as f:
             events = json.load(f)
         found = defaultdict(list)
         for event in events:

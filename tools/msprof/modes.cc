@@ -36,10 +36,15 @@ int Fail(const std::string& text) {
 }
 
 bool IsProfile(const fs::path& path) {
+  // Directories that are called "host" or "device_0" are many.
   std::error_code error;
-  if (fs::is_directory(path / "host", error)) return true;
+  if (fs::is_regular_file(path / "host" / "info.json", error)) return true;
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().filename().string().starts_with("device_")) return true;
+    const std::string name = it->path().filename().string();
+    std::error_code ignored;
+    if (name.starts_with("device_") &&
+        fs::is_regular_file(it->path() / ("info.json." + name.substr(7)), ignored))
+      return true;
   }
   return false;
 }

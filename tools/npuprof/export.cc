@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -164,12 +165,23 @@ void AddDatabase(const analysis::Profile& profile, const analysis::ExportOptions
 }
 
 // What the analysis writes, and the formats that need SQLite.
-analysis::ExportResult ExportAll(const analysis::Profile& profile, analysis::ExportOptions request) {
+// A stage that fails costs itself, unless nothing else was wanted. `kept` tells at any time what is there.
+analysis::ExportResult ExportAll(const analysis::Profile& profile, analysis::ExportOptions request,
+                                 std::vector<std::filesystem::path>* kept) {
   const bool database = std::erase(request.formats, kDatabase) > 0;
   const bool text = std::erase(request.formats, kCommunication) > 0;
   const bool communication = std::erase(request.formats, kCommunicationDb) > 0 || text;
   const bool alone = (database || communication) && request.formats.empty();
   analysis::ExportResult result;
+  const auto stage = [&](const char* what, const auto& make) {
+    try {
+      make();
+    } catch (const analysis::Error& error) {
+      if (alone && !(database && communication)) throw;
+      result.failures.push_back({what, error.what()});
+    }
+    *kept = result.files;
+  };
   if (!alone) {
     result = analysis::Export(profile, request);
   } else {
@@ -178,12 +190,20 @@ analysis::ExportResult ExportAll(const analysis::Profile& profile, analysis::Exp
     result.warnings = profile.warnings();
     analysis::AddFailures(profile.failures(), &result.failures);
   }
-  if (database) AddDatabase(profile, request, alone, &result);
-  if (communication) {
+  *kept = result.files;
+  if (database) stage(kDatabase, [&] { AddDatabase(profile, request, alone, &result); });
+  const auto analyse = [&] {
     const database::Analysis analysis = database::Analyze(profile, request, text);
     result.files.insert(result.files.end(), analysis.files.begin(), analysis.files.end());
     result.rows[kCommunication] = analysis.operators;
     analysis::AddFailures(analysis.unusable, &result.failures);
+  };
+  if (communication) stage(kCommunication, analyse);
+  if (database || communication) {
+    std::erase_if(result.not_exported, [](const std::string& base) {
+      return base.ends_with(".hccl_info") || base.ends_with(".hccl_op_info") ||
+             base.ends_with(".mc2_comm_info");
+    });
   }
   return result;
 }
@@ -207,13 +227,19 @@ int Export(const Options& options) {
     request.progress = [&](const std::string& stage, uint64_t done, uint64_t total) {
       progress.Update(done, total, stage);
     };
+    std::vector<std::filesystem::path> kept;
     request.check = [&] {
       if (const int signal = interruption.signal(); signal != 0) {
-        throw Error(fmt::format("interrupted by {}; nothing of the export was kept", SignalName(signal)),
+        std::vector<std::string> names;
+        for (const auto& file : kept) names.push_back(file.string());
+        throw Error(names.empty()
+                        ? fmt::format("interrupted by {}; nothing of the export was kept", SignalName(signal))
+                        : fmt::format("interrupted by {}; of the export there is only {}", SignalName(signal),
+                                      fmt::join(names, ", ")),
                     128 + signal);
       }
     };
-    result = ExportAll(profile, request);
+    result = ExportAll(profile, request, &kept);
     lost_altogether = LostAltogether(profile, result);
     aged = profile.AgedText();
     if (profile.aged()) {

@@ -46,12 +46,13 @@ class Table(_Mapping):
 class Tables(_Mapping):
     """Tables with rows by name, and what is to be known of all of them."""
 
-    def __init__(self, tables, simulated, lost, broken, warnings):
+    def __init__(self, tables, simulated, lost, broken, warnings, failures=()):
         self._tables = {name: Table(name, columns) for name, columns in tables.items()}
         self.simulated = simulated
         self.lost = lost
         self.broken = broken
         self.warnings = warnings
+        self.failures = list(failures)
 
     def __getitem__(self, name):
         return self._tables[name]
@@ -71,7 +72,8 @@ def load(directory, tables=None):
     """Reads a PROF_* directory, or a directory with exactly one.
 
     tables: names of the tables wanted, as in the file names of the CSV export; all if None. Those without rows are left
-    out. Raises Error if the directory cannot be read, a name is unknown, or a table cannot be made.
+    out. Raises Error if the directory cannot be read, a name is unknown, or one of the tables
+    that were named cannot be made; if none was, Tables.failures tells of those that could not.
     """
     if isinstance(tables, str):
         raise TypeError(f"tables is a list of names, not the text {tables!r}")

@@ -106,7 +106,9 @@ py::tuple Load(const std::string& directory, const std::vector<std::string>& tab
   for (const auto& loss : loaded.result.losses) lost += loss.records;
   std::vector<std::string> warnings;
   for (const auto& warning : loaded.result.warnings) warnings.push_back(warning.Line());
-  return py::make_tuple(out, loaded.result.simulated, lost, loaded.result.broken_records, warnings);
+  std::vector<std::string> failures;
+  for (const auto& failure : loaded.result.failures) failures.push_back(failure.tables + ": " + failure.text);
+  return py::make_tuple(out, loaded.result.simulated, lost, loaded.result.broken_records, warnings, failures);
 }
 
 }  // namespace

@@ -14,12 +14,15 @@
 
 #include "analysis/api_reader.h"
 #include "analysis/api_statistic.h"
+#include "analysis/careful_writer.h"
 #include "analysis/clock.h"
 #include "analysis/collectives.h"
 #include "analysis/device_trace.h"
 #include "analysis/host_trace.h"
 #include "analysis/json_timeline.h"
 #include "analysis/names.h"
+#include "analysis/no_room.h"
+#include "analysis/output_claim.h"
 #include "analysis/perfetto_timeline.h"
 #include "analysis/readme.h"
 #include "analysis/record_reader.h"
@@ -84,17 +87,28 @@ class Exporter {
     return output_ / fmt::format("{}_{}.{}", name, timestamp_, extension);
   }
   std::function<void(uint64_t)> Progress(const std::string& stage);
-  void Check() const {
-    if (options_.check) options_.check();
+  void Check() {
+    if (!options_.check) return;
+    stopping_ = true;
+    options_.check();
+    stopping_ = false;
   }
+  /// What fails in `make` costs `what` alone. False if it failed.
+  template <typename Make>
+  bool Costs(std::string_view what, Make make);
+  void WriteTables();
   std::string OutOfMemory() const;
   void ExportDevice(size_t device);
   void ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock, const DeviceTask& task,
                   RecordLoader* loader);
   void ExportSamples();
+  Timeline* MarkTimeline();
+  void WriteStepTimeline();
+  void Commit(Timeline* timeline, const char* name);
   void ExportSample(const SampleJob& job, const SampleInput& input);
   void ExportHostLayer();
   void OpenTimeline();
+  void AddWriter(const char* format, const std::function<std::unique_ptr<TimelineWriter>()>& make);
   void Keep(const fs::path& path, const char* table, uint64_t rows);
   void Finish(CsvFile* file, const char* table);
 
@@ -103,6 +117,8 @@ class Exporter {
   ColumnTables* columns_;
   std::vector<std::string> formats_, tables_;
   fs::path output_;
+  OutputClaim claim_;  // on the timestamp
+  bool stopping_ = false, failed_ = false;
   std::vector<fs::path> created_;  // directories made for the output, the innermost first
   std::string timestamp_;
   SliceIndex index_;
@@ -117,12 +133,29 @@ class Exporter {
   OpStatistic op_statistic_;
   Collectives collectives_;
   std::optional<Timeline> timeline_;
+  std::vector<const CarefulWriter*> writers_;
+  std::optional<Timeline> marks_timeline_;
   std::map<int, std::vector<Step>> steps_;
   std::map<int, TaskNames> task_names_;  // of devices with records that need them
   std::map<uint64_t, DeviceMark> marks_;
   ExportResult result_;
   uint64_t done_ = 0, total_ = 0;
 };
+
+template <typename Make>
+bool Exporter::Costs(std::string_view what, Make make) {
+  try {
+    make();
+    return true;
+  } catch (const NoRoom&) {
+    throw;  // what else is written fails alike, and what would be left takes room away
+  } catch (const Error& error) {
+    if (stopping_) throw;  // it is not ours
+    result_.failures.push_back({std::string(what), error.what()});
+    failed_ = true;
+    return false;
+  }
+}
 
 std::vector<std::string> Exporter::Parts(const Profile& profile) {
   std::vector<std::string> parts;
@@ -158,7 +191,7 @@ void Exporter::ChooseOutput() {
     if (timestamp_.size() != 14 || timestamp_.find_first_not_of("0123456789") != std::string::npos) {
       throw Error(fmt::format("timestamp '{}' has to be 14 digits", timestamp_));
     }
-    if (taken(timestamp_)) {
+    if (!claim_.Take(output_, timestamp_) || taken(timestamp_)) {
       throw Error(fmt::format("{} already holds an export of {}", output_.string(), timestamp_));
     }
     return;
@@ -166,7 +199,7 @@ void Exporter::ChooseOutput() {
   // Two exports within a second get neighbouring names.
   for (std::time_t now = std::time(nullptr);; ++now) {
     timestamp_ = fmt::format("{:%Y%m%d%H%M%S}", fmt::localtime(now));
-    if (!taken(timestamp_)) return;
+    if (claim_.Take(output_, timestamp_) && !taken(timestamp_)) return;
   }
 }
 
@@ -222,11 +255,12 @@ std::string Exporter::OutOfMemory() const {
                      profile_.path().string(), largest->name, largest->bytes);
 }
 
-// Tables without the ones that failed would pass for a whole export.
 void Exporter::Withdraw() {
   task_time_.reset();
   op_summary_.reset();
   timeline_.reset();
+  marks_timeline_.reset();
+  claim_.Release();
   std::error_code ignored;
   for (const fs::path& file : result_.files) fs::remove(file, ignored);
   for (const fs::path& directory : created_) ::rmdir(directory.c_str());  // only if nobody else used it
@@ -251,31 +285,19 @@ void Exporter::Write() {
                                            files.contains("host/data/unaging.additional.hccl_info")))
     collectives_.LoadPlanes(index_, host_.names(), pool_, Progress("host"));
 
-  if (Wants("task_time")) task_time_.emplace(Place("task_time"));
-  if (Wants("op_summary")) op_summary_.emplace(Place("op_summary"), pmu_columns_);
+  if (Wants("task_time")) Costs("task_time", [&] { task_time_.emplace(Place("task_time")); });
+  if (Wants("op_summary"))
+    Costs("op_summary", [&] { op_summary_.emplace(Place("op_summary"), pmu_columns_); });
   OpenTimeline();
-  for (size_t i = 0; i < devices_.size(); ++i) ExportDevice(i);
-
-  if (op_summary_) Finish(&op_summary_->file(), "op_summary");
-  if (Wants("op_statistic") && !op_statistic_.empty()) {
-    const TablePlace place = Place("op_statistic");
-    Keep(place.path, "op_statistic", op_statistic_.Write(place, pool_));
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    Costs(profile_.devices()[i].directory, [&] { ExportDevice(i); });
+    devices_[i].reset();  // one device's tasks in memory at a time
   }
-  if (Wants("communication_statistic")) {
-    const TablePlace place = Place("communication_statistic");
-    Keep(place.path, "communication_statistic", collectives_.Write(place, pool_));
-  }
-  if (task_time_) Finish(&task_time_->file(), "task_time");
-  if (Wants("api_statistic") && profile_.has_host()) {
-    const TablePlace place = Place("api_statistic");
-    Keep(place.path, "api_statistic", WriteApiStatistic(place, host_, pool_));
-  }
-  if (Wants("step_trace")) {
-    const TablePlace place = Place("step_trace");
-    Keep(place.path, "step_trace", WriteStepTrace(place, steps_));
-  }
+  WriteTables();
   ExportSamples();
   if (timeline_) ExportHostLayer();
+  if (Has(formats_, "json") && !columns_) WriteStepTimeline();
+  if (marks_timeline_) Costs("msprof_tx (json)", [&] { Commit(&*marks_timeline_, "msprof_tx"); });
 
   result_.simulated = profile_.simulated();
   result_.losses = profile_.losses();
@@ -287,18 +309,63 @@ void Exporter::Write() {
                           diagnostics_.warnings().end());
   if (Has(formats_, "csv") && timeline_ && tables_.size() == KnownTables().size())
     result_.not_exported = index_.Unread();
-  if (!columns_) result_.files.push_back(WriteReadme(output_, profile_, result_));
+  if (columns_) return;
+  if (failed_ && result_.files.empty()) throw Error(result_.failures.front().text);
+  Costs("README.txt", [&] { result_.files.push_back(WriteReadme(output_, profile_, result_, timestamp_)); });
+}
+
+void Exporter::WriteTables() {
+  const auto table = [&](const char* name, const auto& write) {
+    if (!Wants(name)) return;
+    Costs(name, [&] {
+      const TablePlace place = Place(name);
+      Keep(place.path, name, write(place));
+    });
+  };
+  if (op_summary_) Costs("op_summary", [&] { Finish(&op_summary_->file(), "op_summary"); });
+  if (!op_statistic_.empty())
+    table("op_statistic", [&](const TablePlace& place) { return op_statistic_.Write(place, pool_); });
+  table("communication_statistic", [&](const TablePlace& place) { return collectives_.Write(place, pool_); });
+  if (task_time_) Costs("task_time", [&] { Finish(&task_time_->file(), "task_time"); });
+  if (profile_.has_host())
+    table("api_statistic", [&](const TablePlace& place) { return WriteApiStatistic(place, host_, pool_); });
+  table("step_trace", [&](const TablePlace& place) { return WriteStepTrace(place, steps_); });
 }
 
 void Exporter::OpenTimeline() {
   const bool json = Has(formats_, "json"), perfetto = Has(formats_, "perfetto");
   if (!json && !perfetto) return;
   timeline_.emplace(profile_.pid(), host_.apis(), &pool_);
-  if (json) timeline_->Add(std::make_unique<JsonTimeline>(File("msprof", "json"), options_.timeline_bytes));
-  if (perfetto) {
-    const auto begin_ns = static_cast<int64_t>(profile_.begin_us() * 1000);
-    timeline_->Add(std::make_unique<PerfettoTimeline>(File("msprof", "pftrace"), begin_ns));
+  if (json) {
+    const fs::path path = File("msprof", "json");
+    AddWriter("json", [&] { return std::make_unique<JsonTimeline>(path, options_.timeline_bytes); });
   }
+  if (perfetto) {
+    const fs::path path = File("msprof", "pftrace");
+    const auto begin_ns = static_cast<int64_t>(profile_.begin_us() * 1000);
+    AddWriter("perfetto", [&] { return std::make_unique<PerfettoTimeline>(path, begin_ns); });
+  }
+  std::map<int, int> slots;
+  for (const auto& device : profile_.devices()) {
+    const auto [other, fresh] = slots.try_emplace(device.id % 32, device.id);
+    if (!fresh)
+      diagnostics_.Warn(device.directory,
+                        fmt::format("shares its process in the timeline with device {}, because "
+                                    "the numbers of processes have room for 32 devices",
+                                    other->second));
+  }
+}
+
+void Exporter::AddWriter(const char* format, const std::function<std::unique_ptr<TimelineWriter>()>& make) {
+  const std::string what = fmt::format("timeline ({})", format);
+  Costs(what, [&] {
+    auto writer = std::make_unique<CarefulWriter>(make(), [this, what](const std::string& reason) {
+      result_.failures.push_back({what, reason});
+      failed_ = true;
+    });
+    writers_.push_back(writer.get());
+    timeline_->Add(std::move(writer));
+  });
 }
 
 void Exporter::ExportDevice(size_t device) {
@@ -331,7 +398,6 @@ void Exporter::ExportDevice(size_t device) {
   }
   if (timeline_) timeline_->AddSteps(steps_[info.id]);
   result_.devices.push_back(trace.counts());
-  devices_[device].reset();  // one device's tasks in memory at a time
 }
 
 void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock,
@@ -339,7 +405,7 @@ void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceC
   Check();
   const DeviceInfo& info = profile_.devices()[device];
   const TaskView view = DescribeTask(host_, info.id, clock, task);
-  if (task_time_) task_time_->Add(view, pool_);
+  if (task_time_ && !Costs("task_time", [&] { task_time_->Add(view, pool_); })) task_time_.reset();
   if (timeline_) timeline_->AddTask(view, host_);
   if (view.track && Wants("communication_statistic")) {
     for (const Operator& op : host_.Operators(*view.track)) {
@@ -356,8 +422,11 @@ void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceC
   uint8_t record[kTaskPmuFormat.bytes];
   const bool has_pmu = task.pmu != DeviceTask::kNoPmu && loader->Load(task.pmu, record);
   if (has_pmu) pmu = DeviceTrace::DecodePmu(record);
-  op_summary_->Add(view, has_pmu ? &pmu : nullptr, trace.side_sum(task.side), trace.FrequencyAt(task.end),
-                   pool_);
+  const auto add = [&] {
+    op_summary_->Add(view, has_pmu ? &pmu : nullptr, trace.side_sum(task.side), trace.FrequencyAt(task.end),
+                     pool_);
+  };
+  if (!Costs("op_summary", add)) op_summary_.reset();
 }
 
 void Exporter::ExportSamples() {
@@ -371,7 +440,9 @@ void Exporter::ExportSamples() {
       marks_,
       timeline_ ? &*timeline_ : nullptr,
       [this](const char* table) { return Wants(table) ? std::optional(Place(table)) : std::nullopt; },
-      [this](const std::string& part) { return Progress(part); }};
+      [this](const std::string& part) { return Progress(part); },
+      nullptr,
+      MarkTimeline()};
   for (const SampleJob& job : SampleJobs()) {
     const bool wanted =
         std::any_of(job.tables.begin(), job.tables.end(), [&](const char* t) { return Wants(t); });
@@ -379,17 +450,55 @@ void Exporter::ExportSamples() {
   }
 }
 
+// Two layers are published in files of their own too, as other analyses write them.
+Timeline* Exporter::MarkTimeline() {
+  const char* kMarks = "host/data/{}.additional.msproftx";
+  const bool any = index_.all().contains(fmt::format(fmt::runtime(kMarks), "aging")) ||
+                   index_.all().contains(fmt::format(fmt::runtime(kMarks), "unaging"));
+  if (!any || !timeline_ || !Has(formats_, "json")) return nullptr;
+  Costs("msprof_tx (json)", [&] {
+    auto writer = std::make_unique<JsonTimeline>(File("msprof_tx", "json"));
+    marks_timeline_.emplace(profile_.pid(), 0, &pool_);
+    marks_timeline_->Add(std::move(writer));
+  });
+  return marks_timeline_ ? &*marks_timeline_ : nullptr;
+}
+
+void Exporter::WriteStepTimeline() {
+  const bool any =
+      std::any_of(steps_.begin(), steps_.end(), [](const auto& of) { return !of.second.empty(); });
+  if (!any) return;
+  Costs("step_trace (json)", [&] {
+    Timeline timeline(profile_.pid(), 0, &pool_);
+    timeline.Add(std::make_unique<JsonTimeline>(File("step_trace", "json")));
+    for (const DeviceInfo& device : profile_.devices()) {
+      if (steps_[device.id].empty()) continue;
+      timeline.BeginDevice(device.id, device.simulated);
+      timeline.AddSteps(steps_[device.id]);
+    }
+    Commit(&timeline, "step_trace");
+  });
+}
+
+void Exporter::Commit(Timeline* timeline, const char* name) {
+  if (timeline->events() == 0) return;
+  const auto files = timeline->files();
+  timeline->Commit();
+  result_.files.insert(result_.files.end(), files.begin(), files.end());
+  result_.rows[std::string(name) + " (json)"] = timeline->events();
+}
+
 void Exporter::ExportSample(const SampleJob& job, const SampleInput& input) {
   const std::string tables = job.tables.empty() ? "timeline" : Join({job.tables.begin(), job.tables.end()});
   SampleRun run(input);
-  try {
+  const bool made = Costs(tables, [&] {
     job.run(run);
     for (SampleTable& table : run.tables()) {
       if (table.file()) Finish(table.file(), table.name());
     }
-  } catch (const Error& error) {
-    result_.failures.push_back({tables, error.what()});
-  }
+  });
+  for (const char* table : job.tables)
+    if (!made && columns_) columns_->erase(table);
   for (const std::string& failure : run.failures()) result_.failures.push_back({tables, failure});
 }
 
@@ -403,11 +512,21 @@ void Exporter::ExportHostLayer() {
     timeline_->EndHost(&host_);
   }
   if (timeline_->events() == 0) return;
-  // Kept first: if a later file fails, the earlier are to be withdrawn.
-  const auto files = timeline_->files();
-  result_.files.insert(result_.files.end(), files.begin(), files.end());
-  result_.rows["timeline"] = timeline_->events();
+  std::vector<std::vector<fs::path>> files;
+  const size_t before = result_.files.size();
+  for (const CarefulWriter* writer : writers_) {
+    files.push_back(writer->files());
+    // Kept first: if room runs out at a later file, the earlier are to be withdrawn.
+    result_.files.insert(result_.files.end(), files.back().begin(), files.back().end());
+  }
   timeline_->Commit();
+  result_.files.resize(before);
+  for (size_t i = 0; i < writers_.size(); ++i) {
+    if (writers_[i]->failed()) continue;
+    result_.files.insert(result_.files.end(), files[i].begin(), files[i].end());
+    result_.rows.try_emplace("timeline",
+                             writers_[i]->events());  // others put the same into other numbers of events
+  }
 }
 
 }  // namespace
@@ -451,9 +570,12 @@ LoadedTables LoadTables(const Profile& profile, const std::vector<std::string>& 
   options.tables = tables;
   options.check = check;
   loaded.result = Exporter(profile, options, &loaded.tables).Run();
-  if (!loaded.result.failures.empty()) {
-    const ExportFailure& failure = loaded.result.failures.front();
-    throw Error(fmt::format("{}: {}", failure.tables, failure.text));
+  for (const ExportFailure& failure : loaded.result.failures) {
+    const std::string list = ", " + failure.tables + ",";
+    for (const std::string& table : tables) {
+      if (list.find(", " + table + ",") != std::string::npos)
+        throw Error(fmt::format("{}: {}", failure.tables, failure.text));
+    }
   }
   std::erase_if(loaded.tables, [](const auto& table) { return table.second.rows() == 0; });
   const std::vector<std::string> typed = {"op_summary",    "op_statistic", "task_time",

@@ -60,7 +60,8 @@ struct ExportFailure {
 
 struct ExportResult {
   std::vector<std::filesystem::path> files;  ///< in the order written
-  std::map<std::string, uint64_t> rows;      ///< per table; "timeline" counts events
+  /// Per table; of "timeline", "step_trace (json)" and "msprof_tx (json)" events.
+  std::map<std::string, uint64_t> rows;
   std::vector<DeviceCounts> devices;
   bool simulated = false;
   std::vector<Loss> losses;       ///< from the manifest: records that never reached the files
@@ -73,9 +74,9 @@ struct ExportResult {
   std::vector<std::string> not_exported;
 };
 
-/// Exports `profile`. Tables without rows are not written; those of more than a million are several files. A table of
-/// sampled data that cannot be made costs only itself, and is in the failures. Throws Error if an option is unknown or the output
-/// cannot be written, or if memory is short; no file of an earlier export is changed except README.txt, and no half-written file
+/// Exports `profile`. Tables without rows are not written; those of more than a million are several files. A table
+/// that cannot be made, or a file that cannot be written, costs only itself, and is in the failures. Throws Error if an option is
+/// unknown, if nothing at all can be written, or if memory or room on the disk is short; no file of an earlier export is changed except README.txt, and no half-written file
 /// stays behind under its final name. Beyond ExportOptions::memory, what is kept of tasks and names is in temporary files,
 /// about 400 bytes a task; tables alone do not need more memory for more tasks.
 ExportResult Export(const Profile& profile, const ExportOptions& options);
@@ -88,8 +89,8 @@ struct LoadedTables {
   ExportResult result;  ///< without files
 };
 
-/// The tables of `profile` in memory: those named, or all if none is. Throws Error as Export() does, and if a table cannot
-/// be made.
+/// The tables of `profile` in memory: those named, or all that can be made if none is. Throws Error as Export() does, and if
+/// one of those named cannot be made.
 LoadedTables LoadTables(const Profile& profile, const std::vector<std::string>& tables,
                         const std::function<void()>& check = {});
 

@@ -18,6 +18,8 @@ const char* About(const std::string& table) {
       {"task_time", "every task the device ran"},
       {"api_statistic", "calls of the host, summed up by name"},
       {"step_trace", "training steps"},
+      {"step_trace (json)", "training steps, of the timeline that layer alone"},
+      {"msprof_tx (json)", "marks and ranges, of the timeline that layer alone"},
       {"communication_statistic", "collectives summed up by type"},
       {"hbm", "traffic of the main memory, by channel"},
       {"llc_read_write", "traffic of the last-level cache, by slice"},
@@ -51,7 +53,7 @@ const char* About(const std::string& table) {
 }  // namespace
 
 std::filesystem::path WriteReadme(const std::filesystem::path& output, const Profile& profile,
-                                  const ExportResult& result) {
+                                  const ExportResult& result, const std::string& timestamp) {
   const std::string simulated =
       "SIMULATED: the device figures come from the simulated NPU and describe no real hardware.\n";
   std::string text;
@@ -61,11 +63,15 @@ std::filesystem::path WriteReadme(const std::filesystem::path& output, const Pro
     const std::string name = path.filename().string();
     std::string table = name.substr(0, name.rfind('_'));
     table = table.substr(0, table.find("_slice_"));
-    if (table == "msprof") table = "timeline";
+    const bool events = path.extension() != ".csv";
+    if (table == "msprof") {
+      table = "timeline";
+    } else if (events) {
+      table += " (json)";
+    }
     const auto rows = result.rows.find(table);
-    text +=
-        fmt::format("{:<40} {} ({} {})\n", name, About(table), rows == result.rows.end() ? 0 : rows->second,
-                    table == "timeline" ? "events" : "rows");
+    text += fmt::format("{:<40} {} ({} {})\n", name, About(table),
+                        rows == result.rows.end() ? 0 : rows->second, events ? "events" : "rows");
   }
   text += "\nTimes are wall clock, in microseconds.\n\n";
   if (profile.aged()) text += "Note: " + profile.AgedText() + ".\n";
@@ -94,9 +100,10 @@ std::filesystem::path WriteReadme(const std::filesystem::path& output, const Pro
   if (!result.warnings.empty()) text += "Remarks:\n";
   for (const auto& warning : result.warnings) text += "  " + warning.Line() + "\n";
   if (result.simulated) text += "\n" + simulated;
-  OutputFile file(output / "README.txt");
+  // Under a name of its own until it is whole, for exports of several timestamps may run at once.
+  OutputFile file(output / fmt::format("README_{}.txt", timestamp));
   file.Write(text);
-  file.Commit();
+  file.CommitAs(output / "README.txt");
   return output / "README.txt";
 }
 

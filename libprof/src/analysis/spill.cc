@@ -12,7 +12,7 @@
 #include <new>
 #include <string>
 
-#include "analysis/error.h"
+#include "analysis/no_room.h"
 
 namespace npuprof::analysis {
 namespace {
@@ -85,8 +85,8 @@ void SpillStore::Reserve(size_t bytes) {
 
 void SpillStore::ReserveFile(size_t bytes) {
   const auto fail = [&](int error) {
-    throw Error(fmt::format("{} has no room for {} bytes of a sorted copy of the records: {}",
-                            space_->directory_.string(), bytes, std::strerror(error)));
+    throw NoRoom(fmt::format("{} has no room for {} bytes of a sorted copy of the records: {}",
+                             space_->directory_.string(), bytes, std::strerror(error)));
   };
   const int fd = in_file() ? fd_ : OpenUnnamed(space_->directory_);
   if (fd < 0) fail(errno);

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "analysis/error.h"
+#include "analysis/no_room.h"
 #include "base/quiet_write.h"
 
 namespace npuprof::analysis {
@@ -92,7 +92,7 @@ void OutputFile::CommitAs(const std::filesystem::path& path) {
 
 void OutputFile::Fail(const char* what, int error) {
   failure_ = fmt::format("{} {}: {}", path_.string(), what, std::strerror(error));
-  throw Error(failure_);
+  ThrowFor(error, failure_);
 }
 
 std::filesystem::path SlicePath(const std::filesystem::path& path, uint64_t slice) {

@@ -5,13 +5,16 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 
 #include "analysis/clock.h"
 #include "analysis/device_trace.h"
 #include "analysis/host_trace.h"
+#include "analysis/output_claim.h"
 #include "analysis/text.h"
 #include "database/communication.h"
 #include "database/sqlite_file.h"
@@ -208,6 +211,11 @@ Analysis Analyze(const Profile& profile, const ExportOptions& options, bool text
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) throw Error(fmt::format("{} cannot be created: {}", directory.string(), error.message()));
+  OutputClaim claim;
+  while (!claim.Take(directory, "analysis")) {
+    if (options.check) options.check();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   if (text) WriteText(directory, collected, &out);
   WriteTables(directory / "communication_analyzer.db", collected);
   out.files.push_back(directory / "communication_analyzer.db");

@@ -6,11 +6,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <memory>
 #include <new>
 #include <optional>
 #include <system_error>
+#include <thread>
 
 #include "analysis/api_reader.h"
 #include "analysis/clock.h"
@@ -18,6 +20,7 @@
 #include "analysis/host_trace.h"
 #include "analysis/metadata.h"
 #include "analysis/names.h"
+#include "analysis/output_claim.h"
 #include "analysis/samples/device_marks.h"
 #include "analysis/samples/run.h"
 #include "database/communication.h"
@@ -242,13 +245,24 @@ Result Export(const Profile& profile, const ExportOptions& options) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) throw Error(fmt::format("{} cannot be created: {}", directory.string(), error.message()));
-  const fs::path before = Newest(directory);
-  if (!before.empty() && SqliteFile::HasTable(before, "STRING_IDS")) {
+  fs::path before;
+  const auto complete = [&] {
+    before = Newest(directory);
+    return !before.empty() && SqliteFile::HasTable(before, "STRING_IDS");
+  };
+  const auto kept = [&] {
     Result result;
     result.path = before;
     result.kept = true;
     return result;
+  };
+  if (complete()) return kept();  // also where nothing can be written
+  OutputClaim claim;
+  while (!claim.Take(directory, "database")) {
+    if (options.check) options.check();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  if (complete()) return kept();  // whoever had the claim made it
   std::string timestamp = options.timestamp;
   if (timestamp.empty()) timestamp = fmt::format("{:%Y%m%d%H%M%S}", fmt::localtime(std::time(nullptr)));
   try {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "analysis/error.h"
 
@@ -15,10 +16,20 @@ namespace {
 // Values that one statement takes. More rows to a statement cost SQLite less each; beyond this it hardly matters.
 constexpr size_t kValuesPerStatement = 480;
 
+// Readers take TEXT for UTF-8 and refuse what is none.
+std::string Readable(std::string_view text) {
+  const auto ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::all_of(text.begin(), text.end(), ascii)) return std::string(text);
+  using nlohmann::json;
+  const std::string quoted = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+  return json::parse(quoted).get<std::string>();
+}
+
 }  // namespace
 
-int64_t Strings::Of(std::string_view text) {
-  const auto [place, fresh] = ids_.try_emplace(std::string(text), static_cast<int64_t>(order_.size()));
+int64_t Strings::Of(std::string_view raw) {
+  const std::string text = Readable(raw);
+  const auto [place, fresh] = ids_.try_emplace(text, static_cast<int64_t>(order_.size()));
   if (fresh) order_.push_back(place->first);
   return place->second;
 }
@@ -63,7 +74,7 @@ void Table::Row(std::initializer_list<Value> cells) {
       cell = {Value::kWhole, {strings_->Of(value.text)}};
     } else if (value.kind == Value::kText) {
       cell.whole = static_cast<int64_t>(texts_.size());
-      texts_.emplace_back(value.text);
+      texts_.push_back(Readable(value.text));
     }
     cells_.push_back(cell);
   }

@@ -138,7 +138,7 @@ LOCK_STEPS, FAULT_STEPS = range(8, 11), range(14, 17)  # as in worker.cc
 
 def preparations(tables):
     """Of each step but the first: microseconds that the slower thread spent before it called the runtime, begin, end."""
-    with open(glob.glob(os.path.join(tables, "msprof_*.json"))[-1], encoding="utf-8") as f:
+    with open(glob.glob(os.path.join(tables, "msprof_[0-9]*.json"))[-1], encoding="utf-8") as f:
         events = [e for e in json.load(f) if e["ph"] == "X"]
     threads = defaultdict(list)
     for event in events:

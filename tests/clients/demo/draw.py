@@ -49,7 +49,7 @@ def bars(rows, colours, top):
 
 
 def timeline(tables, types, colours, top):
-    with open(newest(tables, "msprof_*.json")) as file:
+    with open(newest(tables, "msprof_[0-9]*.json")) as file:
         events = json.load(file)
     names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
     labels = {e["pid"]: e["args"].get("labels", "") for e in events if e["ph"] == "M" and e["name"] == "process_labels"}

@@ -73,7 +73,7 @@ check stalled "$(prof_in "$out/stalled")" "$out/stalled/totals.json" || status=1
 say "where to look"
 echo "picture    $out/cpp/timeline.svg"
 echo "tables     $out/cpp/tables/*.csv"
-echo "timeline   $(ls "$out"/cpp/tables/msprof_*.json)   (open it in ui.perfetto.dev)"
+echo "timeline   $(ls "$out"/cpp/tables/msprof_[0-9]*.json)   (open it in ui.perfetto.dev)"
 echo "raw data   $prof"
 [ $status -eq 0 ] || echo "run.sh: some counts above do not agree" >&2
 echo "$mark"

@@ -6,6 +6,8 @@ usage: failing_parts_test.py NPUPROF MSPROF GOLDEN_DIRECTORY
 import glob
 import json
 import os
+import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -82,6 +84,52 @@ class FailingParts(unittest.TestCase):
             with open(self.path(f"{TASK_LOG}.slice_{number}"), "wb") as f:
                 f.write(part)
         self.expect_failure(TASK_LOG, "slices 1 to 2 are missing")
+
+    def test_a_file_that_may_not_grow_costs_itself_alone(self):
+        output = os.path.join(self.work.name, "out")
+        words = [NPUPROF, "export", self.prof, "--output", output, "--json"]
+        made = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)["files"]
+        sizes = {os.path.basename(path): os.path.getsize(path) for path in made}
+        timeline = next(size for name, size in sizes.items() if name.endswith(".json"))
+        tables = [size for name, size in sizes.items() if name.endswith(".csv")]
+        limit = (max(tables) + timeline) // 2
+        self.assertLess(max(tables), limit)
+        shutil.rmtree(output)
+        ran = subprocess.run(words, capture_output=True, check=False,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        result = json.loads(ran.stdout)
+        self.assertEqual([f["tables"] for f in result["failures"]], ["timeline (json)"])
+        self.assertEqual(len([f for f in result["files"] if f.endswith(".csv")]), len(tables))
+        self.assertEqual(sorted(os.listdir(output)), sorted(os.path.basename(f) for f in result["files"]))
+
+    def test_a_database_that_fails_leaves_the_tables_and_tells_of_them(self):
+        ran = subprocess.run([NPUPROF, "export", self.prof, "--format", "csv,db,communication", "--json"], check=False,
+                             capture_output=True,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)))
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        result = json.loads(ran.stdout)
+        self.assertIn("db", [f["tables"] for f in result["failures"]])
+        self.assertTrue(any(f.endswith("communication.json") for f in result["files"]), result["files"])
+        for path in result["files"]:
+            self.assertTrue(os.path.exists(path), path)
+
+    def test_directories_with_the_names_of_parts_make_no_profile(self):
+        os.makedirs(os.path.join(self.work.name, "host"))
+        os.makedirs(os.path.join(self.work.name, "device_0"))
+        ran = subprocess.run([MSPROF, "--export=on", f"--output={self.work.name}"], capture_output=True, text=True,
+                             check=False)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertTrue(os.path.isdir(self.path("mindstudio_profiler_output")))
+
+    def test_devices_that_share_a_process_of_the_timeline_are_named(self):
+        os.rename(self.path("device_1"), self.path("device_32"))
+        for directory, _, files in os.walk(self.path("device_32")):
+            for name in files:
+                os.rename(os.path.join(directory, name),
+                          os.path.join(directory, re.sub(r"\.1(?=$|\.slice_)", ".32", name)))
+        ran = subprocess.run([NPUPROF, "export", self.prof, "--format", "json"], capture_output=True, text=True, check=True)
+        self.assertIn("device_32: shares its process in the timeline with device 0", ran.stdout)
 
     def test_the_rest_is_exported_and_failures_are_data(self):
         os.remove(self.path("device_1", "info.json.1"))

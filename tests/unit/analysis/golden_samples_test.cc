@@ -171,6 +171,35 @@ TEST_P(GoldenEvents, CountersAndMarksAreThoseOfThePublicAnalysis) {
   }
 }
 
+// A process and its threads may be introduced more than once.
+std::pair<std::set<std::string>, std::multiset<std::string>> IntroducedAndShown(const fs::path& path) {
+  std::pair<std::set<std::string>, std::multiset<std::string>> events;
+  std::ifstream file(path);
+  for (const json& event : json::parse(file)) {
+    if (event.at("ph") == "M") {
+      events.first.insert(event.dump());
+    } else {
+      events.second.insert(event.dump());
+    }
+  }
+  return events;
+}
+
+TEST_P(GoldenEvents, LayersInFilesOfTheirOwnAreThoseOfThePublicAnalysis) {
+  TemporaryDirectory out;
+  analysis::ExportOptions options;
+  options.output = out.path();
+  const auto result = analysis::Export(analysis::Profile::Open(kGolden / GetParam()), options);
+  for (const std::string name : {"step_trace", "msprof_tx"}) {
+    const fs::path ours = FindExport(out.path(), name, "json");
+    const fs::path theirs = kGolden / GetParam() / "expected" / (name + ".json");
+    ASSERT_EQ(ours.empty(), !fs::exists(theirs)) << name;
+    if (ours.empty()) continue;
+    EXPECT_EQ(IntroducedAndShown(ours), IntroducedAndShown(theirs)) << name;
+    EXPECT_EQ(std::count(result.files.begin(), result.files.end(), ours), 1);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Directories, GoldenEvents, testing::Values("min", "full", "wrap", "multi"),
                          [](const auto& test) { return test.param; });
 

@@ -73,7 +73,7 @@ class Perfetto(unittest.TestCase):
         self.addCleanup(out.cleanup)
         subprocess.run([NPUPROF, "export", directory, "--output", out.name, "--format", "json,perfetto"], check=True,
                        capture_output=True)
-        return (glob.glob(os.path.join(out.name, f"msprof_*.{end}"))[0] for end in ("json", "pftrace"))
+        return (glob.glob(os.path.join(out.name, f"msprof_[0-9]*.{end}"))[0] for end in ("json", "pftrace"))
 
     def compare(self, directory):
         text, trace = self.export(directory)

@@ -104,6 +104,18 @@ TEST_F(SampleDamage, LinesThatCannotBeReadAreCountedByReasonAndSteppedOver) {
   EXPECT_TRUE(told("torn line at the end"));
 }
 
+TEST_F(SampleDamage, ATableThatCannotBeMadeIsMissingInMemoryAlone) {
+  Replace("device_0/sample.json", "\"llc_profiling\": \"read\"", "\"llc_profiling\": \"capacity\"");
+  const auto profile = analysis::Profile::Open(prof_);
+  const auto loaded = analysis::LoadTables(profile, {});
+  ASSERT_EQ(loaded.result.failures.size(), 1u);
+  EXPECT_EQ(loaded.result.failures[0].tables, "llc_read_write");
+  EXPECT_FALSE(loaded.tables.contains("llc_read_write"));
+  EXPECT_EQ(loaded.tables.at("hccs").rows(), 2u);
+  EXPECT_EQ(analysis::LoadTables(profile, {"hccs"}).tables.size(), 1u);
+  EXPECT_THROW(analysis::LoadTables(profile, {"hccs", "llc_read_write"}), analysis::Error);
+}
+
 // Formats without a magic number had a hole for records of zeros, which were counted as broken ones at best.
 TEST_F(SampleDamage, UnwrittenSpaceInTheMiddleGivesNoRowsOfAnyKind) {
   const auto whole = Export();

@@ -185,6 +185,25 @@ class LifeCycle(unittest.TestCase):
         self.assertRegex(result.stderr, r"msprof_\d{14}\.db cannot be written")
         self.assertEqual(self.databases(), [])
 
+    def test_texts_that_are_no_utf_8_can_be_read(self):
+        names = f"{self.profile}/host/data/unaging.additional.hash_dic.slice_0"
+        if not os.path.exists(names):
+            names = names.replace("unaging", "aging")
+        lines = pathlib.Path(names).read_bytes().split(b"\n")
+        pathlib.Path(names).write_bytes(b"\n".join(line + b"\xe4\xb8" if b":" in line else line for line in lines))
+        export(self.profile)
+        name, = self.databases()
+        texts = [text for text, in sqlite3.connect(f"{self.profile}/{name}").execute("SELECT value FROM STRING_IDS")]
+        self.assertTrue(any(text.endswith("\ufffd") for text in texts), texts)
+
+    def test_whoever_comes_second_finds_the_database_of_the_first(self):
+        runs = [subprocess.Popen([NPUPROF, "export", self.profile, "--format", "db"], stdout=subprocess.PIPE, text=True)
+                for _ in range(3)]
+        said = [run.communicate()[0] for run in runs]
+        self.assertEqual([run.returncode for run in runs], [0, 0, 0])
+        self.assertEqual(sum("is complete already" in text for text in said), 2)
+        self.assertEqual(len(self.databases()), 1)
+
     def test_simulated_figures_are_marked(self):
         os.mkdir(f"{self.profile}/npuprof")
         with open(f"{self.profile}/npuprof/manifest.json", "w", encoding="utf-8") as f:

@@ -69,7 +69,8 @@ class MarkWriter {
                  device ? Micros(device->begin_ns) + '\t' : "N/A",
                  device ? Micros(device->end_ns) + '\t' : "N/A"});
     Store(mark, begin, end, domain);
-    if (run_.in.timeline) Show(mark, begin, end, domain, device);
+    for (size_t i = 0; i < timelines_.size(); ++i)
+      if (timelines_[i]) Show(timelines_[i], &begun_[i], mark, begin, end, domain, device);
   }
 
  private:
@@ -82,10 +83,11 @@ class MarkWriter {
                  thread, mark.extended ? domain : std::string_view(), connection});
   }
 
-  void Show(const Mark& mark, int64_t begin, int64_t end, std::string_view domain, const DeviceMark* device) {
-    Timeline& timeline = *run_.in.timeline;
-    if (!begun_) timeline.BeginMarks(run_.in.profile.process_name());
-    begun_ = true;
+  void Show(Timeline* to, bool* begun, const Mark& mark, int64_t begin, int64_t end, std::string_view domain,
+            const DeviceMark* device) {
+    Timeline& timeline = *to;
+    if (!*begun) timeline.BeginMarks(run_.in.profile.process_name());
+    *begun = true;
     using Arg = TimelineArg;
     const Arg event = Arg::Text("event_type", kEvents[mark.event]);
     const std::string category = std::to_string(mark.category);
@@ -105,7 +107,8 @@ class MarkWriter {
 
   const SampleRun& run_;
   SampleTable* table_;
-  bool begun_ = false;
+  const std::array<Timeline*, 2> timelines_{run_.in.timeline, run_.in.mark_timeline};
+  std::array<bool, 2> begun_{};
 };
 
 }  // namespace

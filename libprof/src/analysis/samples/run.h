@@ -75,7 +75,8 @@ struct SampleInput {
   Timeline* timeline;                                                         ///< null if it is not wanted
   std::function<std::optional<TablePlace>(const char*)> table_place;          ///< nothing if it is not wanted
   std::function<std::function<void(uint64_t)>(const std::string&)> progress;  ///< by part of the directory
-  RowSink* rows = nullptr;  ///< null if no database is wanted
+  RowSink* rows = nullptr;            ///< null if no database is wanted
+  Timeline* mark_timeline = nullptr;  ///< of marks alone; null if it is not wanted
 };
 
 /// One device, while one of its files is read.

@@ -30,14 +30,18 @@ class TaskNames {
       const auto& names = found->second;
       Place& place = places_[Key(stream, task)];
       if (place.records == names.size() && place.next < names.size()) return names[place.next++];
-      return std::all_of(names.begin(), names.end(), [&](uint32_t name) { return name == names[0]; })
-                 ? names[0]
-                 : 0;
+      if (!place.judged) {
+        place.judged = true;
+        place.equal =
+            std::all_of(names.begin(), names.end(), [&](uint32_t name) { return name == names[0]; });
+      }
+      return place.equal ? names[0] : 0;
     }
 
    private:
     struct Place {
       size_t records = 0, next = 0;
+      bool judged = false, equal = false;  ///< whether all tasks have the same name, judged once
     };
     const TaskNames* names_;
     std::unordered_map<uint32_t, Place> places_;
