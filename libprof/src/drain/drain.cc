@@ -374,7 +374,10 @@ void Drain::Impl::Reap(SteadyTime now) {
   reaped_ = false;
   while (disk_->Reap()) reaped_ = true;
   station.called = reaped_;
-  while (WriteOp* op = writer_->Reap()) {
+  // One that ends may bring the next, and that may end at once: it has its turn in the next round.
+  for (unsigned left = writer_->in_flight(); left > 0; --left) {
+    WriteOp* op = writer_->Reap();
+    if (op == nullptr) break;
     static_cast<StagedFile*>(op->owner)->Completed(op, now);
     reaped_ = true;
   }

@@ -297,9 +297,12 @@ void StagedFile::Pump(Clock::time_point now) {
       return Retire(now);
   }
   // With no memory left for what comes, it is tried at once whether it has to end.
-  const bool last_try = stall_error_ != 0 && tries_ > kTries && station_->pool->free_blocks() == 0;
+  const bool last_try = stall_error_ != 0 && tries_ > kTries && station_->pool->free_blocks() == 0 &&
+                        last_try_before_ != retry_at_;
   const bool early = now < retry_at_ && !last_try;
   if (queue_.empty() || (stall_error_ != 0 && early) || (waiting_ && early && !station_->called)) return;
+  if (early && last_try)
+    last_try_before_ = retry_at_;  // once: what does not end it would be tried without a rest
   if (station_->direct) {
     PumpDirect(now);
   } else {
@@ -442,7 +445,8 @@ void StagedFile::Trouble(int error, Clock::time_point now) {
   const bool first = stall_error_ != error;
   stall_error_ = error;
   // Writes that were under way together fail together: that is one try.
-  if (first || now >= retry_at_) ++tries_;
+  const bool due = first || now >= retry_at_;
+  if (due) ++tries_;
   const bool room = station_->pool->free_blocks() > 0;
   if (DiskIsFull(error) && !room) storage_->DiskIsFull(error);
   const bool lasts = tries_ > kTries;
@@ -458,7 +462,7 @@ void StagedFile::Trouble(int error, Clock::time_point now) {
              fmt::format("{} cannot be written ({}); records wait in memory while it is tried again", path_,
                          std::strerror(error)));
   }
-  retry_at_ = now + std::min(kLastRetry, kFirstRetry * (1u << std::min(tries_ - 1, 5u)));
+  if (due) retry_at_ = now + std::min(kLastRetry, kFirstRetry * (1u << std::min(tries_ - 1, 5u)));
 }
 
 void StagedFile::FailIfDirectoryGone(Clock::time_point now) {

@@ -223,6 +223,7 @@ class StagedFile : public std::enable_shared_from_this<StagedFile> {
   int stall_error_ = 0;
   unsigned tries_ = 0;
   Clock::time_point retry_at_{};
+  Clock::time_point last_try_before_{};  // the retry_at_ that was not waited for, as there was no memory left
 };
 
 }  // namespace npuprof::drain
