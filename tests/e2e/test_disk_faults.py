@@ -112,6 +112,19 @@ class DiskFault(FaultTest):
         self.assertEqual(sum(r["kept"] for r in profile.rings("task_log")), stored["stars_soc"])
         self.assertEqual(2 * model[0]["started"], stored["stars_soc"])
 
+    def test_stop_waits_for_a_disk_that_stalls_and_nothing_is_lost(self):
+        model, profile = self.workload(self.fresh("stop"), "tasks=500", *WORK, NPUPROF_DISK_FAULT="stall=0:10000")
+        window = profile.manifest["window"]
+        self.assertLess(window["end_monotonic_raw_ns"] - window["begin_monotonic_raw_ns"], 10**10, "Stop came after the stall")
+        self.assert_whole(model, profile)
+        self.assertEqual([], self.errors(profile))
+
+    def test_stop_comes_back_from_a_disk_that_never_answers_again(self):
+        stderr, profile = self.failing(self.fresh("dead"), "tasks=500", *WORK, NPUPROF_DISK_FAULT="stall=0:86400000")
+        self.assertEqual(1, stderr.count("npuprof: a write did not end before the deadline"), stderr)
+        self.assertEqual(1, stderr.count("end_info, info.json and the manifest are not written"), stderr)
+        self.assertEqual((False, False), (profile.manifest["stopped"], profile.manifest["complete"]), "it is that of the start")
+
     @on_each_drain_path
     def test_removed_directory_is_named_once_and_harms_nothing(self, path):
         directory = self.fresh("removed")

@@ -159,6 +159,23 @@ void Collection::Call(FileCall kind, std::function<void()> call, std::function<v
   then();
 }
 
+Status Collection::CallAtEnd(FileCall kind, std::function<void()> call, milliseconds patience) {
+  if (state_->generation != ForkGeneration()) return Forked();
+  Drain::Impl& drain = *state_->drain;
+  const auto ended = std::make_shared<bool>(false);
+  std::unique_lock lock(drain.mutex);
+  if (!drain.running) {
+    // It ends only once the disk has answered everything.
+    lock.unlock();
+    call();
+    return Status::Ok();
+  }
+  drain.end_calls.push_back({kind, std::move(call), ended});
+  drain.Wake();
+  if (drain.changed.wait_for(lock, patience, [&] { return *ended; })) return Status::Ok();
+  return Status::Fail(ErrorKind::kTimeout, "the disk did not answer in time");
+}
+
 Path Collection::path() const {
   std::lock_guard lock(state_->drain->mutex);
   return state_->drain->path;

@@ -248,6 +248,7 @@ bool Drain::Impl::TakeUp() {
     return true;
   });
   std::erase_if(orphans_, [](const auto& file) { return file->idle(); });
+  PostEndCalls(lock);
   if (collections.empty() && orphans_.empty() && disk_->idle()) {
     active_.clear();
     TearDown();
@@ -299,6 +300,21 @@ bool Drain::Impl::TakeUp() {
     }
   }
   return true;
+}
+
+// Behind what the files of a collection that is given up still ask for.
+void Drain::Impl::PostEndCalls(std::unique_lock<std::mutex>& lock) {
+  while (!end_calls.empty()) {
+    EndCall next = std::move(end_calls.front());
+    end_calls.pop_front();
+    lock.unlock();
+    disk_->Post(next.kind, std::move(next.call), [this, ended = std::move(next.ended)] {
+      std::lock_guard ending(mutex);
+      *ended = true;
+      changed.notify_all();
+    });
+    lock.lock();
+  }
 }
 
 // Sources make files while they are visited; a flush or finish in this very pass is about those too.

@@ -163,6 +163,11 @@ class Collection {
   /// given up meanwhile: so @p call may refer only to what it owns. Finish() waits for both. On the drain thread.
   void Call(FileCall kind, std::function<void()> call, std::function<void()> then);
 
+  /// After a Finish() that timed out: has @p call made on the thread that waits for the disk, behind all that it is still to do.
+  /// kTimeout if it had not ended after @p patience; it is made when the disk answers then, so it may refer only to what it
+  /// owns. Made at once where the drain thread has ended.
+  Status CallAtEnd(FileCall kind, std::function<void()> call, std::chrono::milliseconds patience);
+
   // The next three also on the drain thread, from within a visit: the manifest is described there.
   /// How bytes reach the disk, and in a few words why this way.
   Path path() const;

@@ -4,6 +4,8 @@
 #include <pthread.h>
 
 #include <condition_variable>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -39,6 +41,13 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   std::condition_variable changed;
   // Guarded by mutex.
   std::vector<std::shared_ptr<CollectionState>> collections;
+  /// See Collection::CallAtEnd().
+  struct EndCall {
+    FileCall kind;
+    std::function<void()> call;
+    std::shared_ptr<bool> ended;
+  };
+  std::deque<EndCall> end_calls;
   bool running = false;
   bool joinable = false;
   bool ready = false;
@@ -58,6 +67,7 @@ class Drain::Impl : public std::enable_shared_from_this<Drain::Impl> {
   void TearDown();
   bool TakeUp();
   void TakeNewFiles();
+  void PostEndCalls(std::unique_lock<std::mutex>& lock);
   void Visit(CollectionState& collection, SteadyTime now);
   void LetGo(CollectionState& collection);
   void Schedule(SourceEntry& entry, SteadyTime now);

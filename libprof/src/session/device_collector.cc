@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -455,7 +456,7 @@ void DeviceCollector::Stop(std::chrono::nanoseconds patience) {
   description_.driver.busy_ns = stats.busy_ns;
 }
 
-Status DeviceCollector::WriteEnd() const {
+std::function<Status()> DeviceCollector::End() const {
   if (const uint64_t cut = source_->cut(); cut > 0) {
     context_.messages.Add(drain::Severity::kWarning,
                           fmt::format("device {}: {} samples of PCIe were faster than the {} bytes per "
@@ -463,7 +464,9 @@ Status DeviceCollector::WriteEnd() const {
                                       "{} has their bytes",
                                       id_, cut, UINT32_MAX, kTransferFile));
   }
-  return trace::WriteEndInfo(context_.directory, end_, id_);
+  return [directory = context_.directory, end = end_, id = id_] {
+    return trace::WriteEndInfo(directory, end, id);
+  };
 }
 
 void DeviceCollector::Close() {
@@ -476,12 +479,27 @@ void DeviceCollector::Close() {
                           fmt::format("device {} stays open until the session ends: {}", id_, removed.text));
     return;
   }
-  if (const Status status = WriteEnd(); !status.ok())
-    context_.messages.Add(drain::Severity::kError, status.text);
+  WriteEndBehindOthers(patience);
   std::lock_guard<std::mutex> lock(mutex_);
   description_ = DescribeSession();
   closed_ = true;
   session_.reset();
+}
+
+// A disk that does not answer must not keep the program from giving its device back.
+void DeviceCollector::WriteEndBehindOthers(std::chrono::milliseconds patience) {
+  const auto written = std::make_shared<Status>(Status::Fail(
+      ErrorKind::kIo, fmt::format("device {}: end_info is not written: there is no memory", id_), ENOMEM));
+  const auto ask = [this, written] {
+    context_.collection.Call(
+        drain::FileCall::kFinish, [end = End(), written] { *written = end(); },
+        [&messages = context_.messages, written] {
+          if (!written->ok()) messages.Add(drain::Severity::kError, written->text);
+        });
+  };
+  if (const Status asked = context_.collection.Run(ask, patience); !asked.ok())
+    context_.messages.Add(drain::Severity::kError,
+                          fmt::format("device {}: end_info is not written: {}", id_, asked.text));
 }
 
 trace::Manifest::Device DeviceCollector::Describe() const {
@@ -502,6 +520,7 @@ trace::Manifest::Device DeviceCollector::DescribeSession() const {
   source_->DescribeSession(&rings);
   out.rings = std::move(rings.rings);
   out.gaps = std::move(rings.gaps);
+  out.interruptions = std::move(rings.interruptions);
   rings.clock.insert(rings.clock.end(), description_.clock.begin(), description_.clock.end());
   out.clock = std::move(rings.clock);
   return out;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -58,8 +59,8 @@ class DeviceCollector {
 
   /// Ends the window and waits up to @p patience for the ends of its tasks; all records are in the rings then.
   void Stop(std::chrono::nanoseconds patience);
-  /// After Stop() and once the records are written: notes the end in the directory.
-  Status WriteEnd() const;
+  /// After Stop() and once the records are written: what notes the end in the directory. It owns what it refers to.
+  std::function<Status()> End() const;
   /// After Stop(), in a session that goes on: moves the rest into the files and gives the device back.
   void Close();
 
@@ -111,6 +112,7 @@ class DeviceCollector {
   Status AddRendered(uint32_t channel, std::chrono::nanoseconds period,
                      std::initializer_list<RenderedFile> files);
   Status WriteMetadata();
+  void WriteEndBehindOthers(std::chrono::milliseconds patience);
   trace::Manifest::Device DescribeLocked() const;
   /// What stays as it is once the session is no more.
   trace::Manifest::Device DescribeSession() const;

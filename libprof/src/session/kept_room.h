@@ -13,15 +13,9 @@ struct KeptRoom {
   /// Room for the end of the run, and for dictionaries once the disk is full; it is given back then.
   trace::SpaceReserve end, names;
 
-  /// Gives both back. @p wait  for whoever writes a manifest; false where that may never end: room that cannot be had at
-  /// once stays taken then
-  void GiveBack(bool wait) {
-    std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
-    if (wait) {
-      lock.lock();
-    } else if (!lock.try_lock()) {
-      return;
-    }
+  /// Gives both back, once nobody writes a manifest: behind a disk that may not answer only where that may take its time.
+  void GiveBack() {
+    const std::lock_guard<std::mutex> lock(mutex);
     end.Release();
     names.Release();
   }

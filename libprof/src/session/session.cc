@@ -237,7 +237,7 @@ Result Session::BeginDirectory(const Request& request) {
     return FromStatus(status);
   }
   kept_ = std::make_shared<KeptRoom>();
-  for (const Status& status : {lock_.Take(directory_), kept_->end.Take(directory_.own(), kReserveBytes),
+  for (const Status& status : {lock_->Take(directory_), kept_->end.Take(directory_.own(), kReserveBytes),
                                kept_->names.Take(directory_.own(), kNamesReserveBytes)}) {
     if (!status.ok()) messages_.Add(drain::Severity::kWarning, status.text);
   }

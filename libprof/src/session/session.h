@@ -138,6 +138,8 @@ class Session {
   void Complain(const Status& status);
   bool FollowsFromKnown(const Status& status) const;
   void NameUnseenDevices();
+  void NoteStopped();
+  void EndLate(const trace::Instant& end);
 
   // Order matters: files and sources are destroyed before the collection they belong to, which is finished then.
   Messages messages_;
@@ -150,7 +152,7 @@ class Session {
   uint64_t storage_limit_ = 0;
   Keeping keeping_;
   trace::ProfDirectory directory_;
-  trace::DirectoryLock lock_;
+  std::shared_ptr<trace::DirectoryLock> lock_ = std::make_shared<trace::DirectoryLock>();
   std::shared_ptr<KeptRoom> kept_;
   trace::HostFacts host_;
   std::string command_line_, runtime_;

@@ -29,6 +29,8 @@ using std::chrono::seconds;
 constexpr seconds kFinishPatience{30};
 // For all that is staged to be written, and then for a manifest, before a directory ends that needs not.
 constexpr milliseconds kLookPatience{200};
+// For the last files behind a disk that did not answer for so long as Finish() waited.
+constexpr seconds kLatePatience{1};
 
 }  // namespace
 
@@ -88,25 +90,36 @@ Result Session::Stop(Then then) {
   check(finished);
   finished_ = true;
   host_source_->Leave();
-  if (const uint64_t early = done ? host_source_->marks_before() : 0; early > 0)
+  end_monotonic_raw_ns_ = end.monotonic_raw_ns;
+  // The rate of the counter is known better now than at the start.
+  host_.cycle_mhz = host::MeasureHz() / 1e6;
+  if (!done) {
+    EndLate(end);
+    return result;
+  }
+  if (const uint64_t early = host_source_->marks_before(); early > 0)
     messages_.Add(
         drain::Severity::kInfo,
         fmt::format("{} ranges of marks ended here, but began before; they are not recorded", early));
-  kept_->GiveBack(done);
-  if (const unsigned left = done ? collection_->storage()->WriteLeftOver() : 0; left > 0) {
+  kept_->GiveBack();
+  if (const unsigned left = collection_->storage()->WriteLeftOver(); left > 0) {
     messages_.Add(drain::Severity::kWarning,
                   fmt::format("{} slices have no .done, for want of room; npuprof repair writes it", left));
   }
-  end_monotonic_raw_ns_ = end.monotonic_raw_ns;
   for (const auto& collector : collectors_) {
-    if (!collector->closed()) check(collector->WriteEnd());
+    if (!collector->closed()) check(collector->End()());
   }
   NameUnseenDevices();
   check(trace::WriteEndInfo(directory_, end, std::nullopt));
-  // The rate of the counter is known better now than at the start.
-  host_.cycle_mhz = host::MeasureHz() / 1e6;
   check(trace::WriteInfo(directory_, host_, std::nullopt));
   complete_ = result.ok();
+  NoteStopped();
+  check(trace::WriteManifest(directory_, Describe(), true));
+  lock_->Release();
+  return result;
+}
+
+void Session::NoteStopped() {
   stopped_ = true;
   if (end_monotonic_raw_ns_ > begin_.monotonic_raw_ns) {
     bytes_per_second_ =
@@ -114,9 +127,43 @@ Result Session::Stop(Then then) {
                               static_cast<double>(end_monotonic_raw_ns_ - begin_.monotonic_raw_ns));
   }
   stop_ns_ = host::MonotonicRawNs() - stop_begin_ns_;
-  check(trace::WriteManifest(directory_, Describe(), true));
-  lock_.Release();
-  return result;
+}
+
+// The program goes on; the last files follow behind everything else that waits for the disk.
+void Session::EndLate(const trace::Instant& end) {
+  std::vector<std::function<Status()>> files;
+  for (const auto& collector : collectors_) {
+    if (!collector->closed()) files.push_back(collector->End());
+  }
+  NameUnseenDevices();
+  NoteStopped();
+  files.push_back(
+      [directory = directory_, end] { return trace::WriteEndInfo(directory, end, std::nullopt); });
+  files.push_back(
+      [directory = directory_, host = host_] { return trace::WriteInfo(directory, host, std::nullopt); });
+  files.push_back([directory = directory_, manifest = std::make_shared<const trace::Manifest>(Describe())] {
+    return trace::WriteManifest(directory, *manifest, true);
+  });
+  const auto failures = std::make_shared<std::vector<Status>>();
+  const Status ended = collection_->CallAtEnd(
+      drain::FileCall::kManifest,
+      [files = std::move(files), failures, kept = kept_, lock = lock_] {
+        kept->GiveBack();
+        for (const auto& write : files) {
+          if (Status status = write(); !status.ok()) failures->push_back(std::move(status));
+        }
+        lock->Release();
+      },
+      kLatePatience);
+  if (ended.ok()) {
+    for (const Status& failure : *failures) Complain(failure);
+  } else {
+    messages_.Add(
+        drain::Severity::kError,
+        fmt::format("{}: end_info, info.json and the manifest are not written: {}; they will be when it "
+                    "does, if the process is still there",
+                    directory_.path(), ended.text));
+  }
 }
 
 bool Session::FollowsFromKnown(const Status& status) const {

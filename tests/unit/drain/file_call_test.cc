@@ -124,6 +124,55 @@ TEST_P(FileCallTest, CallThatNeverEndsDoesNotHoldTheCaller) {
   waiting.push_back(std::move(drain));
 }
 
+TEST_P(FileCallTest, CallAtTheEndFollowsWhatTheDiskHeldUp) {
+  Options options = Plain();
+  options.before_file_call = [this](FileCall) {
+    while (stalled_) std::this_thread::sleep_for(milliseconds(1));
+    return 0;
+  };
+  auto collection = drain_.Open(options, messages_.Handler(), nullptr);
+  collection->Add(
+      std::make_shared<Feeder>(MakeFile(*collection, dir_.path(), "f", 64), MakeRecords(64, 10'000)));
+  std::atomic<unsigned> calls{0}, earlier{0}, end{0};
+  const auto ask = [&] {
+    collection->Call(
+        FileCall::kManifest, [&] { earlier = ++calls; }, [] {});
+  };
+  ASSERT_TRUE(collection->Run(ask, seconds(30)).ok());
+  ASSERT_EQ(collection->Finish(milliseconds(200)).kind, ErrorKind::kTimeout);
+  EXPECT_EQ(collection
+                ->CallAtEnd(
+                    FileCall::kManifest, [&] { end = ++calls; }, milliseconds(50))
+                .kind,
+            ErrorKind::kTimeout);
+  EXPECT_EQ(calls, 0u);
+  collection.reset();
+  stalled_ = false;
+  EXPECT_TRUE(Eventually([&] { return end > 0; })) << "it is not made once the disk answers";
+  EXPECT_EQ(earlier, 1u);
+  EXPECT_EQ(end, 2u);
+  EXPECT_TRUE(Eventually([&] { return !drain_.running(); })) << "nothing is left to do";
+}
+
+TEST_P(FileCallTest, CallAtTheEndIsMadeAtOnceWhereTheDiskAnswered) {
+  stalled_ = false;
+  auto collection = drain_.Open(Plain(), messages_.Handler(), nullptr);
+  auto other = drain_.Open(Plain(), messages_.Handler(), nullptr);
+  ASSERT_TRUE(collection->Finish(seconds(30)).ok());
+  bool beside = false, alone = false;
+  EXPECT_TRUE(collection
+                  ->CallAtEnd(
+                      FileCall::kManifest, [&] { beside = true; }, seconds(30))
+                  .ok());
+  EXPECT_TRUE(beside);
+  ASSERT_TRUE(other->Finish(seconds(30)).ok());
+  EXPECT_TRUE(other
+                  ->CallAtEnd(
+                      FileCall::kManifest, [&] { alone = true; }, seconds(30))
+                  .ok());
+  EXPECT_TRUE(alone);
+}
+
 // The first calls of a kind fail. Two slices are written.
 class FailingCallTest : public FaultTest {
  protected:
