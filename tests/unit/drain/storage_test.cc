@@ -215,6 +215,20 @@ TEST_P(StorageTest, LimitOfTwentyHoldsWhileTwoHundredMegabytesAreProduced) {
              20 * kMb, 200 * kMb);
 }
 
+// The case that the limit is for, at the full rate of this machine.
+TEST_P(StorageTest, LimitOfTwoHundredHoldsWhileTwoGigabytesAreProduced) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "a sanitizer makes this minutes; the smaller limits are tested with it";
+#endif
+  auto collection = Open(200 * kMb);
+  LimitHolds(dir_.path(), drain_, *collection,
+             {MakeFile(*collection, Device(), "stars_soc.data.0", 64),
+              MakeFile(*collection, Device(), "ffts_profile.data.0", 128),
+              MakeFile(*collection, Host(), "aging.compact.task_track", 64),
+              MakeFile(*collection, Host(), "aging.api_event.data", 40)},
+             200 * kMb, 2000 * kMb);
+}
+
 TEST_P(StorageTest, HalvesOfTheSameTimeGoTogetherAndDictionariesNever) {
   auto collection = Open(20 * kMb);
   auto stars = MakeFile(*collection, Device(), "stars_soc.data.0", 64);
@@ -421,27 +435,6 @@ TEST(Storage, AListThatIsRewrittenKeepsWhatNeverAges) {
   for (unsigned i = aged->slices; i < kSlices; ++i)
     EXPECT_NE(list.find(fmt::format("\"device_0/data/stars_soc.data.0.slice_{}\"", i)), std::string::npos)
         << i;
-}
-
-// The case that the limit is for, at the full rate of this machine.
-TEST(StorageLimit, TwoHundredMegabytesHoldWhileTwoGigabytesAreProduced) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "a sanitizer makes this minutes; the smaller limits are tested with it";
-#endif
-  TempDir dir(NPUPROF_TEST_DISK);
-  for (const char* part : {"/host/data", "/device_0/data", "/npuprof"})
-    std::filesystem::create_directories(dir.path() + part);
-  Drain drain;
-  Messages messages;
-  auto collection = drain.Open(Options{}, messages.Handler(), nullptr);
-  collection->KeepWithin(dir.path(), 200 * kMb);
-  const std::string device = dir.path() + "/device_0/data", host = dir.path() + "/host/data";
-  LimitHolds(dir.path(), drain, *collection,
-             {MakeFile(*collection, device, "stars_soc.data.0", 64),
-              MakeFile(*collection, device, "ffts_profile.data.0", 128),
-              MakeFile(*collection, host, "aging.compact.task_track", 64),
-              MakeFile(*collection, host, "aging.api_event.data", 40)},
-             200 * kMb, 2000 * kMb);
 }
 
 TEST(Crc32c, AgreesWithPublishedValuesWithAndWithoutTheInstruction) {
