@@ -76,6 +76,8 @@ def over(status, path):
         wait_for(lambda: port.totals(DEVICE)["started"] == before["started"] + 11, "the long task to start")
         # All that was is read: of what a frozen device still has, nobody knows.
         wait_for(lambda: session.stats()["tasks_started"] == 11 and session.stats()["tasks_ended"] == 10, "it to be read")
+        # These counts are the device's, which knows of tasks before the driver has their records.
+        wait_for(lambda: session.ring_entries()[1][0] == 21, "their records to be read")
         inject(status)
         wait_for(lambda: epoch() == resets + 1, "the device to come back")
         session.stats()                 # waits for the lock under which the window is opened again after that
