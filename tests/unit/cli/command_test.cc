@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "scratch.h"
 
@@ -147,12 +148,12 @@ TEST(Command, NamesOfAnyBytesGoIntoJson) {
             std::string::npos)
       << list.out;
   std::filesystem::copy(kGoldenMin, odd + "/whole", std::filesystem::copy_options::recursive);
-  // A metadata file of strange bytes is quoted in a warning.
+  // A metadata file of strange bytes is quoted in a warning, and the export is not whole without its half.
   const std::filesystem::path prof = odd + "/whole/PROF_000001_20260101000000123_00012345ABCDEFGH";
   std::ofstream(prof / "host/host_start.log") << "cntvct: \xff\n";
-  for (const char* command : {" info --json ", " export --json "}) {
+  for (const auto& [command, status] : {std::pair{" info --json ", 0}, std::pair{" export --json ", 1}}) {
     const Finished run = Shell(scratch, kNpuprof + command + odd + "/whole");
-    ASSERT_EQ(run.status, 0) << run.err;
+    ASSERT_EQ(run.status, status) << run.err;
     EXPECT_NE(nlohmann::json::parse(run.out)["warnings"].dump().find("\xef\xbf\xbd"), std::string::npos)
         << run.out;
   }
@@ -201,8 +202,11 @@ TEST(Command, AStrayCopyOfADeviceOrAPipeForAFileIsNotRead) {
   std::filesystem::remove(prof / "host/start_info");
   const Finished pipe = Shell(scratch, "mkfifo " + (prof / "host/start_info").string() + " && timeout 20 " +
                                            kNpuprof + " export --json " + prof.string());
-  ASSERT_EQ(pipe.status, 0) << pipe.err;
+  ASSERT_EQ(pipe.status, 1) << pipe.err;
   EXPECT_NE(pipe.out.find("start_info is no regular file"), std::string::npos) << pipe.out;
+  const auto failures = nlohmann::json::parse(pipe.out)["failures"];
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0]["tables"], "host");
 }
 
 TEST(Command, ListOfADirectoryWithoutProfilesSaysSo) {
