@@ -71,10 +71,20 @@ class DoorTest : public testing::Test {
     return block_->answer;
   }
 
-  // Its thread lives as long as the process.
-  Door& door_ = *new Door;
+  // The thread of a door lives as long as the process.
+  struct Lasting {
+    Door door;
+    std::mutex mutex;
+  };
+  static Lasting& Last() {
+    static auto& all = *new std::vector<Lasting*>;
+    all.push_back(new Lasting);
+    return *all.back();
+  }
+  Lasting& lasting_ = Last();
+  Door& door_ = lasting_.door;
   DoorBlock* block_ = nullptr;
-  std::mutex& mutex_ = *new std::mutex;
+  std::mutex& mutex_ = lasting_.mutex;
   std::vector<std::string> served_;
 };
 
