@@ -5,6 +5,7 @@
 Needs an NPU below a root port, /dev/npuprof1, another one beside it, and a kernel with CONFIG_PCIEAER_INJECT.
 """
 
+import contextlib
 import errno
 import os
 import re
@@ -160,11 +161,27 @@ def test_a_stop_that_waits_over_a_fatal_error_says_what_happened():
     assert len(trace.of("stop", device=DEVICE)) == 1, trace.events
 
 
-# The kernel gives up on a slot if one device below the port cannot be told of the error, and tells the others nothing.
-def test_sessions_end_and_are_told_when_the_kernel_gives_up_on_the_slot():
+@contextlib.contextmanager
+def neighbour_without_driver():
+    """The kernel gives up on a slot if one device below the port cannot be told of the error, and tells the others nothing."""
     driver, neighbour = os.path.realpath(f"{pci(DEVICE)}/driver"), f"{os.path.basename(pci(DEVICE))[:-1]}1"
     npu.write(f"{driver}/unbind", neighbour)
     try:
+        yield
+    finally:
+        npu.write(f"{driver}/bind", neighbour)
+
+
+def bring_back():
+    """After the kernel gave up nobody resets it: that is for whoever wants it back."""
+    resets = epoch()
+    npu.write(f"{pci(DEVICE)}/reset", "1")
+    wait_for(lambda: epoch() == resets + 1, "the device to come back")
+    check_a_new_session()
+
+
+def test_sessions_end_and_are_told_when_the_kernel_gives_up_on_the_slot():
+    with neighbour_without_driver():
         with Trace() as trace, Session(DEVICE) as session:
             session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
             session.start()
@@ -180,13 +197,38 @@ def test_sessions_end_and_are_told_when_the_kernel_gives_up_on_the_slot():
                 == [(npu.EVENT_EPOCH, RESET)]
             assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
         assert len(trace.of("stop", device=DEVICE)) == 1, trace.events
-        # Nobody reset it: that is for whoever wants it back.
-        resets = epoch()
-        npu.write(f"{pci(DEVICE)}/reset", "1")
-        wait_for(lambda: epoch() == resets + 1, "the device to come back")
-        check_a_new_session()
-    finally:
-        npu.write(f"{driver}/bind", neighbour)
+        bring_back()
+
+
+# STOP waits for tasks, and no longer than the device is there; what the kernel decides about the slot later changes nothing.
+def test_a_stop_that_waits_has_its_answer_before_the_kernel_gives_up_on_the_slot():
+    before = port.totals(DEVICE)["started"]
+    with neighbour_without_driver():
+        with Trace() as trace, Session(DEVICE) as session, Session(DEVICE) as other:
+            session.add(npu.TASK_LOG, flags=npu.REGISTER_PATH)
+            other.add(npu.CORE_SAMPLE, core=0, kind=npu.CORE_CUBE, period_ns=10**8, events=[8], flags=npu.REGISTER_PATH)
+            session.start()
+            other.start()
+            port.submit(DEVICE, npu.CUBE, cycles=9_000_000_000)
+            wait_for(lambda: port.totals(DEVICE)["started"] == before + 1, "the task to start")
+            wait_for(lambda: session.stats()["tasks_started"] == 1, "it to be read")
+            with futures.ThreadPoolExecutor() as pool:
+                stopping = pool.submit(npu.refused, session.stop, 60 * 10**9)
+                wait_for(lambda: npu.refused(session.freeze) == errno.EBUSY, "the session to be stopping")
+                inject(TIMEOUT)
+                wait_for(stopping.done, "STOP to return")
+                assert stopping.result() == 0, stopping.result()
+            assert session.states() == [npu.STOPPED] * 2, session.states()
+            entry = session.ring_entries()[1]
+            # The task's start; the device was well, so it told that the end was cut off.
+            assert (entry[0], entry[1], entry[2][RESET]) == (1, 1, 1), entry
+            wait_for(lambda: other.states() == [npu.STOPPED] * 2, "the other session to be given up", 90)
+            assert npu.refused(session.stop) == errno.EINVAL, "it does not run any more"
+            assert session.ring_entries()[1] == entry, session.ring_entries()
+            for told in (session, other):
+                assert [e["cause"] for e in told.events() if e["kind"] == npu.EVENT_EPOCH] == [RESET]
+        assert len(trace.of("stop", device=DEVICE)) == 2, trace.events
+        bring_back()
 
 
 if __name__ == "__main__":
