@@ -2,10 +2,12 @@
 """A process is killed at a random moment: what is older than a second is there, and verify, repair and export read it."""
 import glob
 import json
+import mmap
 import os
 import random
 import signal
 import subprocess
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -26,6 +28,38 @@ def as_json(*arguments):
     return status, json.loads(out) if out else err
 
 
+class Machine(threading.Thread):
+    """How late this machine is meanwhile: a block that is due on the disk every ten milliseconds, and when it is there. Nobody
+    who wants a CPU and the disk in turn can be quicker."""
+
+    def __init__(self, directory, direct):
+        super().__init__(daemon=True)
+        self.file = os.open(os.path.join(directory, "probe"), os.O_CREAT | os.O_WRONLY | (os.O_DIRECT if direct else 0))
+        self.block = mmap.mmap(-1, 4096)
+        self.late = [(time.monotonic_ns(), 0)]      # when, by how much
+        self.ended = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.ended.is_set():
+            due = time.monotonic_ns() + 10**7
+            time.sleep(0.01)
+            os.pwrite(self.file, self.block, 0)
+            now = time.monotonic_ns()
+            self.late.append((now, now - due))
+
+    def latest(self, since, until):
+        """The most in nanoseconds, the one included that was under way at the end."""
+        seen = self.late[:]
+        running = max(0, until - seen[-1][0] - 10**7)
+        return max([late for when, late in seen if when >= since and when - late <= until] + [running])
+
+    def end(self):
+        self.ended.set()
+        self.join()
+        os.close(self.file)
+
+
 class KilledAtRandom(ClientTest):
     serial = True
     timeout = 900
@@ -35,7 +69,8 @@ class KilledAtRandom(ClientTest):
                 if not (path != "pwritev" and uring_refused()) and not (path == "direct" and direct_refused(self.dir))]
 
     def one(self, number, path, life):
-        """Returns what was promised, and the directory. What ended a second before the kill is promised."""
+        """Returns what was promised, the directory, and how late the machine was in the two seconds before the kill. What
+        ended a second before it is promised."""
         directory = self.fresh(f"killed{number}")
         with subprocess.Popen([os.path.join(CLIENTS, "forever"), directory, "50", "3000"], stdout=subprocess.PIPE,
                               text=True, env=environment(NPUPROF_DRAIN=path)) as process:
@@ -45,7 +80,8 @@ class KilledAtRandom(ClientTest):
             process.send_signal(signal.SIGKILL)
             lines = [line.split() for line in process.stdout.read().splitlines()]
         promised = max([int(line[1]) for line in lines if len(line) == 2 and int(line[0]) <= killed - 10**9], default=0)
-        return promised, glob.glob(os.path.join(directory, "PROF_*"))[0]
+        late = f"{self.machine.latest(killed - 2 * 10**9, killed) / 1e6:.0f} ms"
+        return promised, glob.glob(os.path.join(directory, "PROF_*"))[0], late
 
     def judge(self, path, promised, directory):
         # Writes past the page cache may end after the process that asked for them; verify and repair wait for them, so what
@@ -88,14 +124,17 @@ class KilledAtRandom(ClientTest):
         chance = random.Random()
         paths = self.paths()
         runs = [(i, paths[i % len(paths)], chance.uniform(0.0, 2.2)) for i in range(KILLS)]
+        self.machine = Machine(self.dir, "direct" in paths)
         with ThreadPoolExecutor(TOGETHER) as pool:
             left = list(pool.map(lambda run: self.one(*run), runs))
-        promised, kept = [count for count, _ in left], []
-        for (_, path, life), (count, directory) in zip(runs, left):
-            with self.subTest(path=path, life=life):
+        self.machine.end()
+        promised, kept = [count for count, _, _ in left], []
+        for (_, path, life), (count, directory, late) in zip(runs, left):
+            with self.subTest(path=path, life=life, machine_was_late_by=late):
                 kept.append(self.judge(path, count, directory))
         self.assertGreater(sum(count > 0 for count in promised), KILLS // 5, "hardly any run was old enough to show it")
-        print(f"shown: {KILLS} kills on {', '.join(paths)}; {sum(promised)} tasks had ended a second before, {sum(kept)} are kept")
+        print(f"shown: {KILLS} kills on {', '.join(paths)}; {sum(promised)} tasks had ended a second before, {sum(kept)} are kept; "
+              f"the machine was late by up to {max(late for _, late in self.machine.late) / 1e6:.0f} ms")
 
 
 class Repairing(ClientTest):
