@@ -15,6 +15,8 @@ class Trace:
 
     def __enter__(self):
         write(f"{TRACING}/trace", "")
+        # Names of programs are not asked for: to know them the kernel would change code of its scheduler in mid-run.
+        write(f"{TRACING}/options/record-cmd", "0")
         write(f"{TRACING}/events/npuprof/enable", "1")
         return self
 

@@ -121,6 +121,7 @@ def sampling_cpus(times):
         return re.findall(r"\[(\d+)\] .*function=npuprof_sample_timer", read(f"{TRACING}/trace"))
     enable = f"{TRACING}/events/timer/hrtimer_expire_entry/enable"
     write(f"{TRACING}/trace", "")
+    write(f"{TRACING}/options/record-cmd", "0")
     write(enable, "1")
     try:
         npu.wait_for(lambda: len(ran()) >= times, "the timers that sample")
