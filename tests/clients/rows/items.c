@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked of items that came out of a subscription's pipe. */
 #include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "ge/ge_prof.h"
@@ -141,4 +142,53 @@ ROW(items_thread_of_an_operator, 0, EK0001) {
 ROW(items_operations_are_not_told, 0) {
   static const char none[16];
   return memcmp(items() + 56, none, sizeof none);
+}
+
+/*
+ * One by hand, as the layout is published: signature, model, flag, thread (32 bits each); number, duration, start, end,
+ * execution, operations twice (64); device, nothing (32). The signatures (CRC-32C of what follows) come from elsewhere.
+ */
+static const char* by_hand(uint32_t flag) {
+  static const uint32_t signatures[] = {0x57393e3du, 0x6eea8cabu, 0x249e5b11u};
+  static char data[ITEM];
+  const uint32_t head[] = {signatures[flag], 7, flag, 4711}, device = 3;
+  const uint64_t times[] = {30, 100, 130};
+  memcpy(data, head, sizeof head);
+  memcpy(data + 24, times, sizeof times);
+  data[48] = 30;
+  memcpy(data + 72, &device, sizeof device);
+  return data;
+}
+ROW(item_by_hand_is_one, 1) {
+  uint32_t count = 0;
+  MUST(aclprofGetOpNum(by_hand(0), ITEM, &count));
+  return count;
+}
+ROW(item_by_hand_model, 7) {
+  return (int64_t)aclprofGetModelId(by_hand(0), ITEM, 0);
+}
+ROW(item_by_hand_start, 100) {
+  return (int64_t)aclprofGetOpStart(by_hand(0), ITEM, 0);
+}
+ROW(item_by_hand_end, 130) {
+  return (int64_t)aclprofGetOpEnd(by_hand(0), ITEM, 0);
+}
+ROW(item_by_hand_duration, 30) {
+  return (int64_t)aclprofGetOpDuration(by_hand(0), ITEM, 0);
+}
+ROW(item_by_hand_of_an_operator, 0) {
+  return aclprofGetOpFlag(by_hand(0), ITEM, 0);
+}
+ROW(item_by_hand_of_flag_1, 1) {
+  return aclprofGetOpFlag(by_hand(1), ITEM, 0);
+}
+ROW(item_by_hand_of_a_thread, 2) {
+  return aclprofGetOpFlag(by_hand(2), ITEM, 0);
+}
+ROW(item_by_hand_thread, 4711) {
+  const char* thread = aclprofGetOpAttriValue(by_hand(2), ITEM, 0, ACL_SUBSCRIBE_ATTRI_THREADID);
+  return thread == NULL ? -1 : strtoll(thread, NULL, 10);
+}
+ROW(item_by_hand_without_a_thread, 0, EK0001) {
+  return NULL_OR_NOT(aclprofGetOpAttriValue(by_hand(1), ITEM, 0, ACL_SUBSCRIBE_ATTRI_THREADID));
 }

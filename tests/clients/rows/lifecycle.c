@@ -420,6 +420,16 @@ ROW(dynamic_warmup_after_acl_init, 100042) {
   MUST(aclInit(NULL));
   return aclprofWarmup(config(0, ACL_PROF_MSPROFTX));
 }
+ROW(dynamic_finalize, 0) {
+  return aclprofFinalize();
+}
+ROW(dynamic_finalize_after_acl_init, 100042) {
+  MUST(aclInit(NULL));
+  return aclprofFinalize();
+}
+ROW(dynamic_set, 0) {
+  return aclprofSetConfig(ACL_PROF_SYS_IO_FREQ, "15", 2);
+}
 ROW(dynamic_stop, 0) {
   return aclprofStop(NULL);
 }

@@ -176,6 +176,9 @@ ROW(init_after_the_last_unsubscribe, 0) {
   MUST(aclprofModelUnSubscribe(7));
   return init();
 }
+ROW(subscribe_refused_by_every_device, 500005) {
+  return subscribe(1, ACL_AICORE_NONE); /* with NPUSIM_FAULT=refuse_start, see CMakeLists.txt */
+}
 ROW(graph_subscribe_unknown, 100011) {
   return aclgrphProfGraphSubscribe(8, wish(1, ACL_AICORE_NONE));
 }

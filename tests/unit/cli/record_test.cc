@@ -145,6 +145,21 @@ TEST(Record, ProcessesThatCannotBeAttachedToAreExplained) {
   }
 }
 
+TEST(Attach, ToAProcessThatHasOnlyLoadedTheLibraryIsRefusedWithTheReason) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a plain program cannot load a library with sanitizers";
+#endif
+  Scratch scratch;
+  const Finished run =
+      Shell(scratch, "LD_PRELOAD=" + std::string(NPUPROF_LIBRARY) +
+                         " sleep 60 & until grep -q libaclprof /proc/$!/maps; do sleep 0.02; done\n" +
+                         kNpuprof + " record -o " + scratch.path().string() +
+                         "/out --pid $!; status=$?; kill $!; exit $status");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_NE(run.err.find("it has libaclprof.so, but either it has not used a runtime yet"), std::string::npos)
+      << run.err;
+}
+
 TEST(Record, UnaskedHostDataIsNotInTheEnvironmentEvenIfItWasBefore) {
   Scratch scratch;
   const Finished run = Shell(

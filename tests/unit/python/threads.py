@@ -94,6 +94,9 @@ def main(model, output):
     ok(acl.prof.start(config))
     ok(acl.mdl.execute_async(model_id, inputs, outputs, stream))
     result["stop"] = during(lambda: acl.prof.stop(config))
+    # Both wait for seconds while another thread is in a Stop.
+    result["set_config"] = tried(lambda: acl.prof.set_config(acl.prof.ACL_PROF_SYS_IO_FREQ, "15"), lambda: 0)
+    result["create_config"] = tried(lambda: acl.prof.destroy_config(acl.prof.create_config([0], 1, 0, 0x7)), lambda: 0)
     ok(acl.prof.finalize())
     init, finalize = lambda: acl.prof.init(output), acl.prof.finalize
     result["init"] = tried(init, finalize)
