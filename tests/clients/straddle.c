@@ -3,7 +3,8 @@
  * A window whose start and end both fall into a running task: the one before must be left out, the one after
  * kept with its end, by the rule that a task belongs to the window in which it started.
  *
- * usage: straddle DIR INSIDE     INSIDE tasks start and end inside the window, one more only starts in it
+ * usage: straddle DIR INSIDE [warm]     INSIDE tasks start and end inside the window, one more only starts in it; warm:
+ *                                       everything is made ready first, and tasks end before the window, too
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 #include "acl/acl.h"
 #include "acl/acl_prof.h"
+#include "npuprof/acl_prof_loaded.h"
 #include "npusim/npusim.h"
 
 #define CHECK(call)                                      \
@@ -39,8 +41,9 @@ static void wait_until_started(uint64_t count) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: straddle DIR INSIDE\n");
+  const int warm = argc == 4 && strcmp(argv[3], "warm") == 0;
+  if (argc != 3 && !warm) {
+    fprintf(stderr, "usage: straddle DIR INSIDE [warm]\n");
     return 2;
   }
   uint64_t inside = strtoull(argv[2], NULL, 10);
@@ -55,6 +58,11 @@ int main(int argc, char** argv) {
                           ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS | ACL_PROF_RUNTIME_API);
   CHECK(config == NULL);
 
+  if (warm) {
+    CHECK(aclprofWarmup(config));
+    CHECK(npusimLaunch(stream, "early", "Work", NPUSIM_OP_AI_CORE, 1, 2000, 10));
+    CHECK(aclrtSynchronizeStream(stream));
+  }
   uint64_t before = started();
   CHECK(npusimLaunch(stream, "before", "Work", NPUSIM_OP_AI_CORE, 1, LONG_TASK, 1));
   wait_until_started(before + 1);

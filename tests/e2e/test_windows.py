@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 
-from harness import METRICS, RUNTIME_API, TASK_TIME, ClientTest, Profile, on_each_drain_path, rows
+from harness import METRICS, RUNTIME_API, TASK_TIME, ClientTest, Profile, on_each_drain_path, rows, uring_refused
 
 
 class Windows(ClientTest):
@@ -73,8 +73,14 @@ class Windows(ClientTest):
 
     @on_each_drain_path
     def test_first_and_last_task_of_a_window_that_cuts_tasks(self, path):
+        self.window_that_cuts_tasks(path)
+
+    def test_a_window_that_was_warmed_up_while_tasks_run_has_its_own_alone(self):
+        self.window_that_cuts_tasks("uring" if uring_refused() is None else "pwritev", "warm")
+
+    def window_that_cuts_tasks(self, path, *options):
         directory = self.fresh("straddle")
-        self.run_client("straddle", directory, 20, **self.drain(path))
+        self.run_client("straddle", directory, 20, *options, **self.drain(path))
         profile = self.profile_in(directory)
         self.assertEqual(path, profile.manifest["drain"]["path"])
         tasks = profile.manifest["devices"][0]["tasks"]
