@@ -35,7 +35,7 @@
  * @NPUPROF_SESSION_IDLE: rings are added
  * @NPUPROF_SESSION_RUNNING: records come
  * @NPUPROF_SESSION_STOPPING: the window is closed, its tasks are awaited
- * @NPUPROF_SESSION_STOPPED: head of every ring is final
+ * @NPUPROF_SESSION_STOPPED: head of every ring is final, but that of events if the device goes
  * @NPUPROF_SESSION_CLOSED: the process that opened the file has closed it, someone else still
  *	holds it
  */

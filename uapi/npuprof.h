@@ -59,7 +59,8 @@
  * poll() reports POLLIN while a ring has records that its watermark or latency made worth a wakeup,
  * and POLLHUP, with POLLIN or without, once the session has stopped: by STOP, or by itself because
  * the device came back from a reset or a suspend and could not go on. What is in the rings then is
- * all there will be. Both last until their reason is gone.
+ * all there will be; but a device that goes later is told of in the event ring. Both last until
+ * their reason is gone.
  *
  * Without a device
  * ----------------
