@@ -148,7 +148,7 @@ TEST_P(Death, ByKillLetsAnotherOpenAtOnce) {
 struct Reopen : OnBothPaths {};
 ON_BOTH_PATHS(Reopen);
 
-TEST_P(Reopen, ComesWithinATenthOfASecondOfADeath) {
+TEST_P(Reopen, ComesWithinATenthOfASecondOfAKill) {
   const std::vector<double> times = TimesUntilFree(GetParam());
   EXPECT_GT(times.front(), 0) << "time stood still, so nothing is shown";
   EXPECT_LT(times.back(), 100 * Stretch());
