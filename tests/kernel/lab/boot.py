@@ -68,7 +68,7 @@ def command(kernel, directory, tree, config, device):
                    f"lab.tty={machine['console']}"]
     words = [*console, "quiet", "panic=-1", "oops=panic", "loglevel=4", "nokaslr",
              f"lab.tree={tree}", f"lab.exit={'port' if machine['exit'] else 'console'}",
-             *(["lab.apart=yes"] if root != "/" else []), *config.get("append", [])]
+             *(["lab.apart=yes"] if root != "/" else []), *(["lab.port=npusim"] if device else []), *config.get("append", [])]
     return args + ["-append", " ".join(words)]
 
 

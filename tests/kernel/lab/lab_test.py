@@ -117,9 +117,9 @@ class Kernel(unittest.TestCase):
 
 class Command(unittest.TestCase):
     @staticmethod
-    def shares(arch, config):
+    def shares(arch, config, device=None):
         kernel = kernels.Kernel("k", "/k", "6", "/k/vmlinuz", "/k/h", arch)
-        args = boot.command(kernel, "/lab/b", "/tree", {"accel": [], **config}, None)
+        args = boot.command(kernel, "/lab/b", "/tree", {"accel": [], **config}, device)
         words = [args[i + 1].split(",") for i, a in enumerate(args) if a == "-virtfs"]
         return {w[2]: w[1] for w in words}, args[-1].split()
 
@@ -128,6 +128,10 @@ class Command(unittest.TestCase):
         self.assertEqual(shares, {"mount_tag=host": "path=/", "mount_tag=results": "path=/lab/b/results"})
         self.assertNotIn("lab.apart=yes", words)
         self.assertIn("lab.exit=port", words)
+
+    def test_a_guest_waits_for_the_port_of_a_machine_that_has_one(self):
+        self.assertNotIn("lab.port=npusim", self.shares("x86_64", {})[1])
+        self.assertIn("lab.port=npusim", self.shares("x86_64", {}, "/build/refnpu.so")[1])
 
     def test_a_guest_of_another_kind_sees_its_own_system_and_the_tree(self):
         shares, words = self.shares("aarch64", {"root": "/lab/arm64-root"})

@@ -10,6 +10,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Where the guest has the module.
 MODULE = "/npuprof.ko"
+# What its first process sources.
+SOURCED = ("health.sh", "port.sh")
 OUTPUT = re.compile(r"lab: output (\S+) (\d+)$")
 
 
@@ -62,7 +64,7 @@ def binaries(plan):
 def files(plan, module, root=None):
     """Path in the guest -> content. `root`: of a system that is not this machine's own."""
     found = {"/plan": plan.encode()}
-    for name, path in ((MODULE, module), ("/health.sh", os.path.join(HERE, "guest", "health.sh"))):
+    for name, path in ((MODULE, module), *((f"/{name}", os.path.join(HERE, "guest", name)) for name in SOURCED)):
         with open(path, "rb") as f:
             found[name] = f.read()
     for binary in binaries(plan):

@@ -25,12 +25,7 @@ dmesg -n 7
 echo 0 >/proc/sys/kernel/printk_ratelimit
 # Leaks are looked for once, at the end.
 ! looks_for_leaks || echo scan=off >/sys/kernel/debug/kmemleak
-# Where the runtime's tasks reach the devices; see NPUSIM_PORT.
-for name in /sys/class/virtio-ports/*/name; do
-  [ -r "$name" ] && read -r port <"$name" && [ "$port" = npusim ] || continue
-  port=${name%/name}
-  export NPUSIM_PORT=/dev/${port##*/}
-done
+. "$(dirname "$0")/port.sh"
 mark "begin"
 health begin
 
