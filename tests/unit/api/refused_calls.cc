@@ -21,7 +21,8 @@ constinit thread_local unsigned t_until_refused = 0;
 
 void Passed(const char* path) {
   const char* part = g_memory_behind;
-  if (part && std::strstr(path, part)) t_until_refused = 1;
+  const char* name = std::strrchr(path, '/');
+  if (part && std::strstr(name ? name : path, part)) t_until_refused = 1;
 }
 
 bool Refuses(const char* part, const char* path) {

@@ -9,8 +9,8 @@ namespace npuprof::refused {
 
 /// mkdir() of paths that contain it, or rename() to such, fails with EACCES; nullptr for none.
 extern std::atomic<const char*> g_directories, g_renames;
-/// Behind a mkdir() or rename() of paths that contain it, the next memory that its thread asks for is refused; nullptr for
-/// none. Not where a sanitizer has its own memory.
+/// Behind a mkdir() or rename() of paths whose last part, with the slash before it, contains it, the next memory that its thread
+/// asks for is refused; nullptr for none. Not where a sanitizer has its own memory.
 extern std::atomic<const char*> g_memory_behind;
 /// How many have failed.
 extern std::atomic<unsigned> g_count;
