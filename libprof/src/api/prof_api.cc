@@ -58,7 +58,8 @@ int32_t Report(RecordClass record_class, uint32_t flag, const void* record) {
 
 int32_t AsMsprofCode(int code) {
   if (code == 0) return MSPROF_ERROR_NONE;
-  return code == npuprof::code::kInvalidConfig || code == npuprof::code::kInvalidParam
+  return code == npuprof::code::kInvalidConfig || code == npuprof::code::kInvalidParam ||
+                 code == npuprof::code::kModulesUnsupported
              ? MSPROF_ERROR_CONFIG_INVALID
              : MSPROF_ERROR;
 }
@@ -205,7 +206,7 @@ const char* MsprofId2Str(uint64_t hashId) {
 }
 
 int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandle handle) {
-  if (!handle) return Answer(MSPROF_ERROR_CONFIG_INVALID, "the callback to register is NULL");
+  if (!handle) return Answer(MSPROF_ERROR_CONFIG_INVALID, "the callback to register is NULL", "EK0006");
   const npuprof::NoCancel here;
   try {
     return Manager::Process().RegisterComponent(moduleId, handle);

@@ -14,7 +14,7 @@ static struct {
   int64_t expected;
   const char* family;
   int64_t (*run)(void);
-} g_rows[512];
+} g_rows[1024];
 static unsigned g_count;
 static char g_scratch[64];
 

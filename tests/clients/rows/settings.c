@@ -105,6 +105,48 @@ ROW(set_dvpp_101, 100010) {
 ROW(set_host_cpu_mem, 0) {
   return set_config(ACL_PROF_HOST_SYS, "cpu,mem");
 }
+ROW(set_host_disk, 0) {
+  return set_config(ACL_PROF_HOST_SYS, "disk");
+}
+ROW(set_host_network, 0) {
+  return set_config(ACL_PROF_HOST_SYS, "network");
+}
+ROW(set_host_osrt, 0) {
+  return set_config(ACL_PROF_HOST_SYS, "osrt");
+}
+ROW(set_host_numa, 0) {
+  return set_config(ACL_PROF_HOST_SYS, "numa");
+}
+ROW(set_host_all, 0) {
+  return set_config(ACL_PROF_HOST_SYS, "cpu,mem,disk,network,osrt,numa");
+}
+ROW(set_host_upper_case, 100010) {
+  return set_config(ACL_PROF_HOST_SYS, "CPU");
+}
+ROW(set_host_comma_at_the_end, 100010) {
+  return set_config(ACL_PROF_HOST_SYS, "cpu,");
+}
+ROW(set_host_comma_alone, 100010) {
+  return set_config(ACL_PROF_HOST_SYS, ",");
+}
+ROW(set_host_other_comma, 100010) {
+  return set_config(ACL_PROF_HOST_SYS, "cpu;mem");
+}
+ROW(set_host_twice_the_same, 0) {
+  return set_config(ACL_PROF_HOST_SYS, "cpu,cpu");
+}
+ROW(set_host_256_bytes, 100010) {
+  char text[257];
+  memset(text, 'c', 256);
+  text[256] = '\0';
+  return set_config(ACL_PROF_HOST_SYS, text);
+}
+ROW(set_host_257_bytes, 100000) {
+  char text[258];
+  memset(text, 'c', 257);
+  text[257] = '\0';
+  return set_config(ACL_PROF_HOST_SYS, text);
+}
 ROW(set_host_other, 100010) {
   return set_config(ACL_PROF_HOST_SYS, "cpu,gpu");
 }
@@ -113,6 +155,27 @@ ROW(set_host_empty, 0) {
 }
 ROW(set_usage_cpu_mem, 0) {
   return set_config(ACL_PROF_HOST_SYS_USAGE, "cpu,mem");
+}
+ROW(set_usage_empty, 0) {
+  return set_config(ACL_PROF_HOST_SYS_USAGE, "");
+}
+ROW(set_usage_frequency_1, 0) {
+  return set_config(ACL_PROF_HOST_SYS_USAGE_FREQ, "1");
+}
+ROW(set_usage_frequency_0, 100010) {
+  return set_config(ACL_PROF_HOST_SYS_USAGE_FREQ, "0");
+}
+ROW(set_usage_frequency_empty, 100010) {
+  return set_config(ACL_PROF_HOST_SYS_USAGE_FREQ, "");
+}
+ROW(set_usage_network, 100010) {
+  return set_config(ACL_PROF_HOST_SYS_USAGE, "network");
+}
+ROW(set_usage_osrt, 100010) {
+  return set_config(ACL_PROF_HOST_SYS_USAGE, "cpu,osrt");
+}
+ROW(set_usage_numa, 100010) {
+  return set_config(ACL_PROF_HOST_SYS_USAGE, "numa");
 }
 ROW(set_usage_disk, 100010) {
   return set_config(ACL_PROF_HOST_SYS_USAGE, "disk");
