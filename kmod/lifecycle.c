@@ -215,7 +215,15 @@ void npuprof_sessions_pause(struct npuprof_device *npu)
 		npuprof_unlock(npu, flags);
 		npu->ops->disarm(session);
 		npuprof_sampler_free(session);
-		session->paused = true;
+		/*
+		 * No timer will tell of what waits in the rings, and it may be long until the device is
+		 * back. Whoever waits in STOP waits for tasks of which nobody will tell, either.
+		 */
+		flags = npuprof_lock(npu);
+		WRITE_ONCE(session->paused, true);
+		npuprof_wake_reader(session);
+		npuprof_send_wakeup(session);
+		npuprof_unlock(npu, flags);
 	}
 	/* From here on, interrupts find nobody at home. */
 	flags = npuprof_lock(npu);
@@ -313,7 +321,7 @@ void npuprof_sessions_resume(struct npuprof_device *npu)
 	list_for_each_entry(session, &npu->sessions, node) {
 		if (!session->paused)
 			continue;
-		session->paused = false;
+		WRITE_ONCE(session->paused, false);
 		/* Closed meanwhile. */
 		if (!npuprof_session_active(session))
 			continue;

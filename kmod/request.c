@@ -176,6 +176,7 @@ static int npuprof_await_tasks(struct npuprof_session *session)
 		woken = wait_event_interruptible_timeout(session->wait,
 							 READ_ONCE(session->drained) ||
 							 READ_ONCE(npu->gone) ||
+							 READ_ONCE(session->paused) ||
 							 READ_ONCE(session->state) !=
 								 NPUPROF_SESSION_STOPPING,
 							 nsecs_to_jiffies(left) + 1);

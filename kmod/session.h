@@ -143,7 +143,7 @@ struct npuprof_group {
  * @wake: @wake_work is to be queued when npuprof_device.lock is released; under that lock
  * @state: changed under npuprof_device.mutex and lock
  * @frozen: overwrite rings are being read
- * @paused: the device is suspended or being reset
+ * @paused: the device is suspended or being reset; under npuprof_device.mutex, waiters look without
  * @powered: the session holds a reference to runtime power management
  * @stop_waiter: someone waits in STOP
  * @drained: no task of the window runs any more, as far as interrupts have told

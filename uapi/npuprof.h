@@ -67,7 +67,8 @@
  * A device that went away leaves its rings in state NPUPROF_RING_GONE with one epoch event of cause
  * NPUPROF_LOSS_REMOVED; poll() reports POLLHUP and POLLERR, requests but STATS fail with ENODEV. If
  * it went by surprise nobody could ask it what it still had, and lost_records is a lower bound.
- * While a device is being reset or is suspended requests that need it fail with EAGAIN.
+ * While a device is being reset or is suspended requests that need it fail with EAGAIN; when that
+ * begins, readers are woken for whatever their rings have.
  *
  * Errors
  * ------

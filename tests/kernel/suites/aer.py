@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import re
+import select
 import struct
 import sys
 import time
@@ -178,6 +179,42 @@ def bring_back():
     npu.write(f"{pci(DEVICE)}/reset", "1")
     wait_for(lambda: epoch() == resets + 1, "the device to come back")
     check_a_new_session()
+
+
+def woken_for_records(session, seconds):
+    """Sleeps until it is woken for records that are no events. False if it is not."""
+    poll = select.poll()
+    poll.register(session.fd, select.POLLIN)
+    end = time.monotonic() + seconds
+    while poll.poll(max(0, (end - time.monotonic()) * 1000)):
+        session.events()
+        if session.readable():
+            return True
+    return False
+
+
+# Readers slept on what they had not been woken for, although the timers that would have woken them had stopped.
+def test_a_reader_is_woken_when_the_bus_takes_the_device_away():
+    with neighbour_without_driver():
+        for path in (npu.REGISTER_PATH, npu.DEVICE_PATH):
+            resets = epoch()
+            with Session(DEVICE) as session:
+                session.add(npu.TASK_LOG, flags=path, watermark=64, latency_ns=6 * 10**10)
+                session.start()
+                port.submit(DEVICE, npu.CUBE, cycles=2000, count=3)
+                port.wait(DEVICE)
+                wait_for(lambda: session.ring_entries()[1][0] == 6, "their records")
+                with futures.ThreadPoolExecutor() as pool:
+                    waiting = pool.submit(woken_for_records, session, 20 * npu.PATIENCE)
+                    inject(TIMEOUT)
+                    assert waiting.result(), "it slept on"
+                # Neither the end of its session nor the way back has woken it.
+                assert session.states() == [npu.RUNNING] * 2, session.states()
+                assert npu.refused(session.freeze) == errno.EAGAIN, "the device is not there"
+                npu.write(f"{pci(DEVICE)}/reset", "1")
+                assert epoch() == resets + 1
+                session.stop(timeout_ns=10**10)
+                assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
 
 
 def test_sessions_end_and_are_told_when_the_kernel_gives_up_on_the_slot():

@@ -19,7 +19,7 @@ EVENTS, TASK_LOG, CORE_SAMPLE, HBM, LLC = 0, 1, 5, 6, 7     # enum npuprof_chann
 REGISTER_PATH = 2                       # NPUPROF_RING_REGISTER_PATH
 DEVICE_PATH = 4                         # NPUPROF_RING_DEVICE_PATH
 CORE_CUBE, CORE_VECTOR = 1, 2           # enum npuprof_core_kind
-STOPPED = 3                             # NPUPROF_RING_STOPPED
+RUNNING, STOPPED = 1, 3                 # NPUPROF_RING_*
 EVENT_EPOCH = 2                         # NPUPROF_EVENT_EPOCH
 MMAP_TAILS, MMAP_DATA = 1 << 32, 2 << 32
 
@@ -144,10 +144,11 @@ class Session:
         values = self.ioctl(0xc0, self.QUERY, *[0] * 22, b"", *[0] * 4)
         return dict(zip(names, values))
 
-    def add(self, channel, core=0xffff, kind=0, slots=64, period_ns=0, events=(), flags=0, options=0):
+    def add(self, channel, core=0xffff, kind=0, slots=64, period_ns=0, events=(), flags=0, options=0,
+            watermark=0, latency_ns=0):
         lists = {k: (list(events) if k == kind else []) for k in (CORE_CUBE, CORE_VECTOR)}
         padded = [v for k in lists for v in lists[k] + [0] * (8 - len(lists[k]))]
-        self.ioctl(0xc1, self.ADD, flags, channel, core, kind, slots, 0, 0, period_ns, *padded,
+        self.ioctl(0xc1, self.ADD, flags, channel, core, kind, slots, watermark, latency_ns, period_ns, *padded,
                    len(lists[CORE_CUBE]), len(lists[CORE_VECTOR]), 0, options, 0, 0, 0, *[0] * 4)
         self.rings += 1
 
