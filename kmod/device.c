@@ -243,7 +243,8 @@ void npuprof_device_put(struct npuprof_device *npu)
 void npuprof_device_lost(struct npuprof_device *npu)
 {
 	WRITE_ONCE(npu->lost, true);
-	schedule_delayed_work(&npu->gone_work, NPUPROF_FAREWELL);
+	/* One of a false alarm before this may still be under way, and would come too soon. */
+	mod_delayed_work(system_wq, &npu->gone_work, NPUPROF_FAREWELL);
 }
 
 /**

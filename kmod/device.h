@@ -10,6 +10,7 @@
  *         npuprof_session.poll_lock	rings that the device writes, around DMA syncs
  *           npuprof_device.lock	producers of all rings, what interrupts and timers look
  *					at, owners
+ *             refnpu.presence		whether the device is gone
  *
  * A reference to runtime power management of the parent is taken before the mutex, by
  * npuprof_power_get().

@@ -104,7 +104,9 @@ struct refnpu_queue {
  * @regs: register region
  * @config: what a reset of the slot makes it forget
  * @recovery: ends sessions if the kernel gave up on the device after an error on the bus
- * @dead: it no longer answers; bits REFNPU_GONE and REFNPU_FROZEN, set by whoever noticed
+ * @presence: orders those who find the device missing and what the bus says; innermost
+ * @dead: it no longer answers; bits REFNPU_GONE and REFNPU_FROZEN, set by whoever noticed, under
+ *	@presence
  * @totals: how many totals each unit has
  * @events: numbers of the events its cores can count
  * @heads: words into which the device writes how far its queues are
@@ -133,6 +135,7 @@ struct refnpu {
 	void __iomem *regs;
 	struct pci_saved_state *config;
 	struct delayed_work recovery;
+	raw_spinlock_t presence; /* who says that it is gone */
 	unsigned long dead;
 	unsigned int totals[REFNPU_UNITS];
 	DECLARE_BITMAP(events, REFNPU_EVENT_LIMIT);

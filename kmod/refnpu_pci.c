@@ -23,10 +23,21 @@ static bool refnpu_answers(struct refnpu *refnpu)
 	return readl(refnpu->regs + REFNPU_ID) == REFNPU_ID_VALUE;
 }
 
-static void refnpu_give_up(struct refnpu *refnpu)
+/* At once, so that whoever takes it back afterwards takes back all of it. */
+static void refnpu_give_up_locked(struct refnpu *refnpu)
 {
+	lockdep_assert_held(&refnpu->presence);
 	if (!test_and_set_bit(REFNPU_GONE, &refnpu->dead))
 		npuprof_device_lost(&refnpu->npu);
+}
+
+static void refnpu_give_up(struct refnpu *refnpu)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&refnpu->presence, flags);
+	refnpu_give_up_locked(refnpu);
+	raw_spin_unlock_irqrestore(&refnpu->presence, flags);
 }
 
 /**
@@ -37,13 +48,28 @@ static void refnpu_give_up(struct refnpu *refnpu)
  */
 void refnpu_check_presence(struct refnpu *refnpu)
 {
-	/* The bus keeps it away after an error, and may bring it back. */
+	unsigned long flags;
+
+	/*
+	 * The bus may say meanwhile that it keeps the device away after an error; it may bring it
+	 * back.
+	 */
+	raw_spin_lock_irqsave(&refnpu->presence, flags);
 	if (READ_ONCE(to_pci_dev(refnpu->bus)->error_state) == pci_channel_io_frozen)
 		set_bit(REFNPU_FROZEN, &refnpu->dead);
-	if (test_bit(REFNPU_FROZEN, &refnpu->dead))
-		return;
-	if (!refnpu_answers(refnpu))
-		refnpu_give_up(refnpu);
+	if (!test_bit(REFNPU_FROZEN, &refnpu->dead) && !refnpu_answers(refnpu))
+		refnpu_give_up_locked(refnpu);
+	raw_spin_unlock_irqrestore(&refnpu->presence, flags);
+}
+
+/* From now on nobody takes it for gone, and whoever did has said so to the last word. */
+static void refnpu_freeze(struct refnpu *refnpu)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&refnpu->presence, flags);
+	set_bit(REFNPU_FROZEN, &refnpu->dead);
+	raw_spin_unlock_irqrestore(&refnpu->presence, flags);
 }
 
 /* Nobody was called back after an error on the bus. */
@@ -203,6 +229,7 @@ static struct refnpu *refnpu_alloc(struct pci_dev *pdev)
 		return ERR_PTR(err);
 	}
 	refnpu->bus = &pdev->dev;
+	raw_spin_lock_init(&refnpu->presence);
 	refnpu->service_ns = NPC_TIME_NEVER;
 	refnpu->watchdog_ns = NPC_TIME_NEVER;
 	INIT_LIST_HEAD(&refnpu->busy_fifos);
@@ -396,7 +423,7 @@ static pci_ers_result_t refnpu_error_detected(struct pci_dev *pdev, pci_channel_
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
 	if (state == pci_channel_io_frozen) {
-		set_bit(REFNPU_FROZEN, &refnpu->dead);
+		refnpu_freeze(refnpu);
 		/* A read may have found it missing before the bus said why. */
 		if (npuprof_device_found(&refnpu->npu))
 			clear_bit(REFNPU_GONE, &refnpu->dead);

@@ -140,6 +140,36 @@ def test_a_device_that_was_missing_before_the_bus_said_why_comes_back():
         assert session.ring_entries()[1][:2] == (6, 0), session.ring_entries()
 
 
+@contextlib.contextmanager
+def on_cpu(number):
+    """This thread runs there, or on the last CPU if there are fewer, and timers that are started meanwhile stay there."""
+    every = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(every)[min(number, len(every) - 1)]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, every)
+
+
+# A timer read all ones right when the bus spoke, and said that the device was gone after that had been taken back.
+def test_a_device_that_timers_miss_while_the_bus_says_why_comes_back():
+    for _ in range(npu.rounds(20, 4)):
+        resets = epoch()
+        with Session(DEVICE) as session:
+            session.add(npu.CORE_SAMPLE, core=0, kind=npu.CORE_CUBE, period_ns=2 * 10**6 * npu.PATIENCE, events=[8],
+                        slots=4096, flags=npu.REGISTER_PATH)
+            with on_cpu(1):
+                session.start()
+            wait_for(lambda: session.ring_entries()[1][0] > 0, "a sample")
+            with on_cpu(0):
+                cut_link()
+                report_cut()
+            wait_for(lambda: epoch() == resets + 1, "the device to come back")
+            session.clock()             # refused if somebody still has it for gone
+            session.stop()
+            assert session.states() == [npu.STOPPED] * 2, session.states()
+
+
 # STOP, waiting for tasks, took a frozen device for one without tasks, and nobody told of the reset.
 def test_a_stop_that_waits_over_a_fatal_error_says_what_happened():
     before, resets = port.totals(DEVICE)["started"], epoch()

@@ -115,6 +115,7 @@ class Session:
     STATS = struct.Struct("<II8Q4Q")
     QUERY = struct.Struct("<IIHHIIIHHHBBQQQQQIHHQII32s4Q")
     CONTROL_ENTRY = struct.Struct("<QQQIIIIQIHHQ8Q")
+    CLOCK = struct.Struct("<II5Q")
     EVENT = struct.Struct("<4I6Q")
 
     def __init__(self, device):
@@ -160,6 +161,9 @@ class Session:
 
     def freeze(self):
         return self.ioctl(0xc4, self.CONTROL, *[0] * 8)
+
+    def clock(self):
+        return self.ioctl(0xc7, self.CLOCK, *[0] * 6)
 
     def stats(self):
         names = "interrupts reads writes records lost_records busy_ns tasks_started tasks_ended".split()
