@@ -439,10 +439,10 @@ static pci_ers_result_t refnpu_slot_reset(struct pci_dev *pdev)
 
 	/*
 	 * The kernel woke it before it spoke of the error; where the link was down that came to
-	 * nothing, and the reset did it. pci_set_power_state() would take pci_bus_sem, which our
-	 * caller holds.
+	 * nothing, and the reset did it. Whether it worked is seen below. Our caller holds
+	 * pci_bus_sem.
 	 */
-	pdev->current_state = PCI_D0;
+	pci_set_power_state_locked(pdev, PCI_D0);
 	refnpu_restore_config(refnpu, pdev);
 	/* Sessions that ended with it do not begin again. */
 	if (test_bit(REFNPU_GONE, &refnpu->dead))
