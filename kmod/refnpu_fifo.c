@@ -277,6 +277,28 @@ void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account)
 	npuprof_unlock(&refnpu->npu, flags);
 }
 
+/*
+ * A look that an interrupt began does not know of what came after it, and one can be under way
+ * whenever the lock was free. So it takes a look that was begun here, whoever ends it.
+ */
+static void refnpu_fifo_publish(struct refnpu *refnpu, struct refnpu_fifo *fifo)
+{
+	bool begun = false, over;
+	unsigned long flags;
+	u32 taken = 0;
+	u64 until;
+
+	lockdep_assert_held(&refnpu->npu.mutex);
+	do {
+		flags = npuprof_lock(&refnpu->npu);
+		begun |= !fifo->left;
+		until = npuprof_slot_end(&refnpu->npu, ktime_get_ns());
+		over = refnpu_drain(refnpu, fifo, until, &taken);
+		npuprof_unlock(&refnpu->npu, flags);
+		cond_resched();
+	} while (!(begun && over) && !refnpu_dead(refnpu));
+}
+
 /**
  * refnpu_fifos_publish() - everything that waits in FIFOs goes into the rings
  * @refnpu: device
@@ -286,22 +308,8 @@ void refnpu_fifos_disarm(struct refnpu *refnpu, struct npuprof_account *account)
 void refnpu_fifos_publish(struct refnpu *refnpu)
 {
 	struct refnpu_fifo *fifo;
-	unsigned long flags;
 
 	lockdep_assert_held(&refnpu->npu.mutex);
-	list_for_each_entry(fifo, &refnpu->busy_fifos, node) {
-		/* Of a look that is under way the rest, then what came since. */
-		unsigned int looks = READ_ONCE(fifo->left) ? 2 : 1;
-		u32 taken = 0;
-		u64 until;
-
-		while (looks) {
-			flags = npuprof_lock(&refnpu->npu);
-			until = npuprof_slot_end(&refnpu->npu, ktime_get_ns());
-			if (refnpu_drain(refnpu, fifo, until, &taken))
-				looks--;
-			npuprof_unlock(&refnpu->npu, flags);
-			cond_resched();
-		}
-	}
+	list_for_each_entry(fifo, &refnpu->busy_fifos, node)
+		refnpu_fifo_publish(refnpu, fifo);
 }
