@@ -84,6 +84,29 @@ TEST_P(Wakeup, StopWakesWhoeverWaits) {
   EXPECT_TRUE(profiler.WaitReadable(0));
 }
 
+// Who looks at poll() alone must learn that nothing will come, also if he read the last record before the session's state.
+TEST_P(Wakeup, AStoppedSessionHangsUpForAsLongAsItIsThere) {
+  NOT_APPLICABLE_ON("sim",
+                    "its descriptor is an eventfd, which cannot hang up; the states of the rings tell");
+  Work work;
+  Profiler profiler;
+  const int log = profiler.Add(Log(1024, 0, 50 * kSecond));
+  const auto told = [&] {
+    pollfd fd{Backend::Get().PollFd(profiler.handle()), POLLIN, 0};
+    EXPECT_GE(poll(&fd, 1, 0), 0);
+    return fd.revents;
+  };
+  EXPECT_EQ(told(), 0);
+  profiler.Start();
+  work.Run(5);
+  EXPECT_EQ(told() & POLLHUP, 0);
+  profiler.Stop();
+  EXPECT_EQ(told(), POLLIN | POLLHUP);
+  for (int ring : {0, log}) profiler.SetTail(ring, profiler.Head(ring));
+  EXPECT_EQ(told(), POLLHUP);
+  EXPECT_EQ(told(), POLLHUP);
+}
+
 TEST_P(Wakeup, EpollSeesTheSame) {
   Work work;
   Profiler profiler;

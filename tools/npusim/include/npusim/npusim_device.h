@@ -56,7 +56,8 @@ NPUSIM_EXPORT int npusim_dev_mmap(int handle, uint64_t offset, size_t length, vo
 
 /**
  * A file descriptor that becomes readable when a ring passes its watermark or latency; read eight bytes to
- * clear it (an eventfd). Belongs to the session. @return descriptor, or -EBADF
+ * clear it (an eventfd, which cannot hang up: the states of the rings tell of the end). Belongs to the session.
+ * @return descriptor, or -EBADF
  */
 NPUSIM_EXPORT int npusim_dev_poll_fd(int handle);
 
