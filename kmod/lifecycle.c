@@ -216,8 +216,9 @@ void npuprof_sessions_pause(struct npuprof_device *npu)
 		npu->ops->disarm(session);
 		npuprof_sampler_free(session);
 		/*
-		 * No timer will tell of what waits in the rings, and it may be long until the device is
-		 * back. Whoever waits in STOP waits for tasks of which nobody will tell, either.
+		 * No timer will tell of what waits in the rings, and it may be long until the
+		 * device is back. Whoever waits in STOP waits for tasks of which nobody will tell,
+		 * either.
 		 */
 		flags = npuprof_lock(npu);
 		WRITE_ONCE(session->paused, true);
