@@ -3,16 +3,23 @@
 import json
 import os
 import struct
-from collections import Counter
+import subprocess
+from collections import Counter, defaultdict, namedtuple
 
-from harness import ACL_API, HCCL, RUNTIME_API, TASK_TIME, ClientTest, rows
+from harness import ACL_API, BUILD, HCCL, RUNTIME_API, TASK_TIME, ClientTest, environment, rows
 
 COMMUNICATION = 5500
 TICKS_PER_MS = 50_000
+MS_PER_TICK = 1 / TICKS_PER_MS
+ON_CHIP, HCCS = 0, 1
+SDMA, LOCAL = 0, 2
+RING, MESH = "level0:ring", "level0:fullmesh"
+
+Task = namedtuple("Task", "name rank remote plane notify size link transport ticks")
 
 
 class Communication:
-    """Tasks of the collectives of a directory: (name, rank, remote rank, plane, ticks)."""
+    """Tasks of the collectives of a directory, and algorithm, elements and device of each collective."""
 
     def __init__(self, path):
         self.path = path
@@ -20,9 +27,11 @@ class Communication:
         spans = {r: self.spans(r) for r in range(8) if os.path.isdir(os.path.join(path, f"device_{r}"))}
         tracks = [(thread, time, device & 0xFFF, stream, task) for _, _, _, thread, _, time, device, stream, task, *_ in
                   struct.iter_unpack("<HHIIIQHHHH32x", self.host("aging.compact.task_track"))]
-        infos = [(thread, time, names[str(item)], local, remote, plane)
-                 for _, _, _, thread, _, time, item, local, remote, plane in
-                 struct.iter_unpack("<HHIIIQQ16xII8xI188x", self.host("aging.additional.hccl_info"))]
+        infos = [(thread, time, names[str(item)], *rest)
+                 for _, _, _, thread, _, time, item, *rest in
+                 struct.iter_unpack("<HHIIIQQ16xII8xI4xQ32xQ8xII120x", self.host("aging.additional.hccl_info"))]
+        self.algorithms = {names[str(algorithm)] for *_, algorithm, _ in
+                           struct.iter_unpack("<HHIIIQ2xQQ22x", self.host("aging.compact.hccl_op_info"))}
         self.tasks = []
         for _, level, _, thread, _, begin, end, _ in struct.iter_unpack("<HHIIIQQQ", self.host("aging.api_event.data")):
             if level != COMMUNICATION:
@@ -30,7 +39,7 @@ class Communication:
             # The call of one task of a collective holds that task's track and its description.
             (info,) = [i for i in infos if i[0] == thread and begin < i[1] <= end]
             (track,) = [t for t in tracks if t[0] == thread and begin <= t[1] <= end]
-            self.tasks.append((*info[2:], spans[track[2]][track[3:]]))
+            self.tasks.append(Task(*info[2:], spans[track[2]][track[3:]]))
 
     def host(self, name):
         with open(os.path.join(self.path, "host", "data", name + ".slice_0"), "rb") as f:
@@ -50,42 +59,111 @@ class Communication:
 class Collectives(ClientTest):
     serial = True
 
-    def collective(self, name, ranks, late, delay, *more, types=ACL_API | TASK_TIME | HCCL):
+    def collective(self, name, ranks, late, delay, *more, types=ACL_API | TASK_TIME | HCCL, algorithm=RING):
         done = self.run_client("collective", self.fresh(name), f"ranks={ranks}", f"late={late}", f"delay={delay}",
-                               f"types={types:#x}", *more, NPUSIM_DEVICES=ranks)
-        self.assertTrue(json.loads(done.stdout)["right"], "sums of the all-reduce")
+                               f"types={types:#x}", *more, NPUSIM_DEVICES=ranks, HCCL_ALGO=algorithm)
+        self.assertTrue(json.loads(done.stdout)["right"], "values that the ranks got")
         profile = self.profile_in(os.path.join(self.dir, name))
         counts = self.assert_readable(profile)
         self.assertEqual(0, profile.lost())
         return profile, counts
 
     def test_all_ranks_wait_for_the_late_one(self):
-        for ranks, late in ((2, 1), (3, 0), (4, 2)):
-            with self.subTest(ranks=ranks, late=late):
+        """In a mesh each rank waits for the late one itself; in a ring for the neighbour that is nearer to it, the same way
+        round, and on either plane."""
+        for algorithm, ranks, late in ((MESH, 2, 1), (MESH, 4, 2), (RING, 2, 1), (RING, 3, 0), (RING, 4, 2), (RING, 5, 1)):
+            with self.subTest(algorithm=algorithm, ranks=ranks, late=late):
                 delay = 1000  # longer than a busy machine keeps a rank's thread from launching
-                profile, counts = self.collective(f"r{ranks}", ranks, late, delay)
+                profile, counts = self.collective(f"{algorithm[7:]}{ranks}", ranks, late, delay, algorithm=algorithm)
                 tasks = Communication(profile.path).tasks
                 self.assertEqual(counts["host"]["hccl_info"], len(tasks))
-                waits = [(rank, remote) for name, rank, remote, _, ticks in tasks
-                         if name == "Notify_Wait" and rank != remote and ticks > delay * TICKS_PER_MS / 2]
-                self.assertEqual(sorted((rank, late) for rank in range(ranks) if rank != late), sorted(waits))
+                waits = [(t.rank, t.remote) for t in tasks
+                         if t.name == "Notify_Wait" and t.rank != t.remote and t.ticks > delay * TICKS_PER_MS / 2]
+                expected = []
+                for rank in set(range(ranks)) - {late}:
+                    if algorithm == MESH:
+                        expected.append((rank, late))
+                        continue
+                    for way in (1, -1)[:1 if ranks == 2 else 2]:
+                        behind, ahead = (rank - late) * way % ranks, (late - rank) * way % ranks
+                        expected.append((rank, (rank - way if behind <= ahead else rank + way) % ranks))
+                self.assertEqual(sorted(expected), sorted(waits))
 
     def test_planes_and_operators(self):
-        profile, counts = self.collective("planes", 4, 0, 0)
-        tasks = Communication(profile.path).tasks
+        profile, counts = self.collective("planes", 4, 0, 0, algorithm=MESH)
+        found = Communication(profile.path)
+        self.assertEqual({"MESH"}, found.algorithms)
         self.assertEqual(4 * 4, counts["host"]["hccl_op_info"])
         for rank in range(4):
-            mine = [t for t in tasks if t[1] == rank]
-            self.assertEqual({0, 1, 2}, {plane for *_, plane, _ in mine})
+            mine = [t for t in found.tasks if t.rank == rank]
+            self.assertEqual({0, 1, 2}, {t.plane for t in mine})
             # The all-reduce adds up the part of each peer once, and so does the reduce-scatter.
             self.assertEqual({peer: 2 for peer in range(4) if peer != rank},
-                             dict(Counter(remote for name, _, remote, _, _ in mine if name == "Reduce_Inline")))
+                             dict(Counter(t.remote for t in mine if t.name == "Reduce_Inline")))
         table = rows(profile.export()["output"], "communication_statistic")
         self.assertEqual({str(rank): 4 for rank in range(4)},
                          {device: sum(int(r["Count"]) for r in table if r["Device_id"] == device)
                           for device in {r["Device_id"] for r in table}})
         for device in {r["Device_id"] for r in table}:
             self.assertAlmostEqual(100, sum(float(r["Ratio(%)"]) for r in table if r["Device_id"] == device), delta=0.01)
+
+    def test_steps_of_rings(self):
+        ranks, steps = 4, 3
+        profile, counts = self.collective("steps", ranks, 0, 0)
+        found = Communication(profile.path)
+        self.assertEqual({"RING"}, found.algorithms)
+        self.assertEqual(4 * ranks, counts["host"]["hccl_op_info"])
+        for rank in range(ranks):
+            mine = [t for t in found.tasks if t.rank == rank]
+            self.assertEqual({0, 1}, {t.plane for t in mine})
+            for plane, behind, ahead in ((0, (rank - 1) % ranks, (rank + 1) % ranks), (1, (rank + 1) % ranks, (rank - 1) % ranks)):
+                there = [t for t in mine if t.plane == plane and t.remote != rank]
+                self.assertEqual({HCCS}, {t.link for t in there})
+                self.assertEqual({SDMA}, {t.transport for t in there})
+                # Reduce-scatters of the all-reduce and by itself; gathers of the all-reduce and by itself, one broadcast.
+                self.assertEqual({behind: 2 * steps}, dict(Counter(t.remote for t in there if t.name == "Reduce_Inline")))
+                reads = {behind: 2 * steps + (rank != 0)}
+                self.assertEqual(reads, dict(Counter(t.remote for t in there if t.name == "Memcpy")))
+                self.assertEqual({behind, ahead}, {t.remote for t in there if t.name == "Notify_Wait"})
+                self.assertTrue(all(t.size > 0 for t in there if t.name in ("Memcpy", "Reduce_Inline")))
+                self.assertTrue(all(t.size == 0 for t in there if t.name.startswith("Notify")))
+            local = [t for t in mine if t.remote == rank]
+            self.assertEqual({("Memcpy", ON_CHIP, SDMA), ("Notify_Record", ON_CHIP, LOCAL), ("Notify_Wait", ON_CHIP, LOCAL)},
+                             {(t.name, t.link, t.transport) for t in local})
+
+    def test_every_byte_over_the_links_is_told(self):
+        """The sizes of tasks, the links' own counters and the tables of the analysis tell the same bytes."""
+        ranks, count = 4, 100_003
+        for algorithm in (RING, MESH):
+            with self.subTest(algorithm=algorithm):
+                profile, counts = self.collective("bytes" + algorithm[7:], ranks, 0, 0, f"count={count}", "links=50",
+                                                  algorithm=algorithm)
+                tasks = Communication(profile.path).tasks
+                between, times = defaultdict(int), defaultdict(float)
+                for t in tasks:
+                    if t.name in ("Memcpy", "Reduce_Inline"):
+                        between[t.rank, t.remote] += t.size
+                        times[t.rank, t.remote] += t.ticks * MS_PER_TICK
+                over = {rank: sum(size for (local, remote), size in between.items() if rank == local != remote)
+                        for rank in range(ranks)}
+                # All-reduce: each rank's chunks are added at three others and fetched by three. Then gather, scatter, broadcast.
+                buffer = 4 * count
+                self.assertEqual((2 + ranks + ranks + 1) * (ranks - 1) * buffer, sum(over.values()))
+                for rank in range(ranks):
+                    self.assertEqual(over[rank], counts["devices"][str(rank)]["totals"]["link_received"])
+                profile.export()
+                subprocess.run([os.path.join(BUILD, "bin", "msprof"), "--analyze=on", f"--output={profile.path}"], check=True,
+                               capture_output=True, env=environment(), timeout=120)
+                with open(os.path.join(profile.path, "analyze", "communication_matrix.json"), encoding="utf-8") as f:
+                    told = json.load(f)
+                total = told[next(key for key in told if key.startswith("Total"))]
+                self.assertEqual({f"{a}-{b}" for a, b in between}, set(total))
+                for (a, b), size in between.items():
+                    pair = total[f"{a}-{b}"]
+                    self.assertEqual("LOCAL" if a == b else "HCCS", pair["Transport Type"])
+                    self.assertAlmostEqual(size / 1e6, pair["Transit Size(MB)"], places=6)
+                    self.assertAlmostEqual(times[a, b], pair["Transit Time(ms)"], delta=1e-3)
+                    self.assertAlmostEqual(pair["Transit Size(MB)"] / pair["Transit Time(ms)"], pair["Bandwidth(GB/s)"], places=3)
 
     def test_without_their_data_type_nothing_is_told_of_them(self):
         _, counts = self.collective("off", 2, 0, 0, types=ACL_API | RUNTIME_API)

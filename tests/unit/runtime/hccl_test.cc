@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <thread>
-
-#include "acl/acl.h"
-#include "hccl/hccl.h"
+#include "hccl_ranks.h"
 #include "npusim/npusim_device.h"
 #include "recorder.h"
 #include "runtime/core/half.h"
@@ -15,56 +11,24 @@ namespace {
 using npusim::FloatToHalf;
 using npusim::HalfToFloat;
 
-// What one rank's thread works with.
-struct Member {
-  uint32_t rank, size;
-  HcclComm comm;
-  aclrtStream stream;
-
-  template <typename T>
-  T* Device(const std::vector<T>& values) const {
-    void* p = nullptr;
-    const size_t bytes = values.size() * sizeof(T);
-    EXPECT_EQ(aclrtMalloc(&p, bytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-    EXPECT_EQ(aclrtMemcpy(p, bytes, values.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
-    return static_cast<T*>(p);
-  }
-  template <typename T>
-  std::vector<T> Host(const T* device, size_t count) const {
-    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
-    std::vector<T> values(count);
-    EXPECT_EQ(
-        aclrtMemcpy(values.data(), count * sizeof(T), device, count * sizeof(T), ACL_MEMCPY_DEVICE_TO_HOST),
-        ACL_SUCCESS);
-    return values;
+// Number of ranks, and what HCCL_ALGO says.
+class Ranks : public testing::TestWithParam<std::tuple<uint32_t, const char*>> {
+ protected:
+  void Everyone(const std::function<void(const Member&)>& work) {
+    const ScopedVariable algorithm("HCCL_ALGO", std::get<1>(GetParam()));
+    ::Everyone(std::get<0>(GetParam()), work);
   }
 };
-
-// Runs @p work as every rank of a communicator, each on a thread and a device of its own.
-void Everyone(uint32_t ranks, const std::function<void(const Member&)>& work) {
-  HcclRootInfo info;
-  ASSERT_EQ(HcclGetRootInfo(&info), HCCL_SUCCESS);
-  std::vector<std::thread> threads;
-  for (uint32_t rank = 0; rank < ranks; rank++)
-    threads.emplace_back([&, rank] {
-      ASSERT_EQ(aclrtSetDevice(static_cast<int32_t>(rank)), ACL_SUCCESS);
-      Member m{rank, ranks, nullptr, nullptr};
-      ASSERT_EQ(aclrtCreateStream(&m.stream), ACL_SUCCESS);
-      ASSERT_EQ(HcclCommInitRootInfo(ranks, &info, rank, &m.comm), HCCL_SUCCESS);
-      work(m);
-      EXPECT_EQ(aclrtSynchronizeStream(m.stream), ACL_SUCCESS);
-      EXPECT_EQ(HcclCommDestroy(m.comm), HCCL_SUCCESS);
-      EXPECT_EQ(aclrtResetDevice(static_cast<int32_t>(rank)), ACL_SUCCESS);
-    });
-  for (auto& t : threads) t.join();
-}
-
-class Ranks : public testing::TestWithParam<uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(Hccl, Ranks, testing::Values(1u, 2u, 3u, 4u, 8u), testing::PrintToStringParamName());
-
+INSTANTIATE_TEST_SUITE_P(Hccl, Ranks,
+                         testing::Combine(testing::Values(1u, 2u, 3u, 4u, 5u, 8u),
+                                          testing::Values("level0:ring", "level0:fullmesh")),
+                         [](const auto& each) {
+                           const std::string algorithm = std::get<1>(each.param);
+                           return std::to_string(std::get<0>(each.param)) + "_" + algorithm.substr(7);
+                         });
 TEST_P(Ranks, AllReduceSumsSingleAndHalfPrecisionAndIntegers) {
   constexpr size_t kCount = 1003;  // no multiple of the ranks
-  Everyone(GetParam(), [](const Member& m) {
+  Everyone([](const Member& m) {
     const auto total = static_cast<float>(m.size * (m.size + 1) / 2);
     std::vector<float> f(kCount);
     std::vector<uint16_t> h(kCount);
@@ -97,7 +61,7 @@ TEST_P(Ranks, AllReduceSumsSingleAndHalfPrecisionAndIntegers) {
 }
 
 TEST_P(Ranks, ProductMaximumAndMinimum) {
-  Everyone(GetParam(), [](const Member& m) {
+  Everyone([](const Member& m) {
     const auto mine = static_cast<int64_t>(m.rank + 1);
     int64_t product = 1;
     for (uint32_t r = 1; r <= m.size; r++) product *= r;
@@ -113,7 +77,7 @@ TEST_P(Ranks, ProductMaximumAndMinimum) {
 
 TEST_P(Ranks, AllGatherReduceScatterAndBroadcast) {
   constexpr size_t kCount = 37;
-  Everyone(GetParam(), [](const Member& m) {
+  Everyone([](const Member& m) {
     const auto n = static_cast<size_t>(m.size);
     auto* send = m.Device(std::vector<int32_t>(kCount, static_cast<int32_t>(m.rank)));
     auto* gathered = m.Device(std::vector<int32_t>(kCount * n, -1));
@@ -137,7 +101,7 @@ TEST_P(Ranks, AllGatherReduceScatterAndBroadcast) {
 }
 
 TEST_P(Ranks, ManyCollectivesInARowKeepTheirData) {
-  Everyone(GetParam(), [](const Member& m) {
+  Everyone([](const Member& m) {
     auto* d = m.Device(std::vector<int64_t>(8, 1));
     for (int i = 0; i < 15; i++) {
       ASSERT_EQ(HcclAllReduce(d, d, 8, HCCL_DATA_TYPE_INT64, HCCL_REDUCE_SUM, m.comm, m.stream),
@@ -223,51 +187,6 @@ TEST(Hccl, RefusalsHaveTheirCodes) {
     ASSERT_EQ(HcclGetRootInfo(&info), HCCL_SUCCESS);
     EXPECT_EQ(HcclCommInitRootInfo(2, &info, 2, &other), HCCL_E_PARA);
   });
-}
-
-TEST(Hccl, TasksAreReportedInTheirPlanes) {
-  Recorder& r = Recorder::Get();
-  r.Clear();
-  r.Start(PROF_ACL_API | PROF_TASK_TIME | PROF_TASK_TIME_L1 | PROF_HCCL_TRACE);
-  Everyone(3, [](const Member& m) {
-    auto* d = m.Device(std::vector<float>(30, 1));
-    ASSERT_EQ(HcclAllReduce(d, d, 30, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, m.comm, m.stream), HCCL_SUCCESS);
-  });
-  r.Stop();
-  EXPECT_EQ(r.Apis(MSPROF_REPORT_ACL_LEVEL, "HcclAllReduce").size(), 3u);
-  const auto launches = r.Apis(MSPROF_REPORT_NODE_LEVEL, "launch");
-  ASSERT_EQ(launches.size(), 3u);
-  EXPECT_EQ(r.Text(launches[0].itemId), "hcom_allReduce_");
-  const auto ops = r.Compacts("hccl_op_info");
-  ASSERT_EQ(ops.size(), 3u);
-  const uint64_t count = ops[0].data.hcclopInfo.count;  // unaligned in its packed record
-  EXPECT_EQ(count, 30u);
-  EXPECT_EQ(ops[0].data.hcclopInfo.dataType, HCCL_DATA_TYPE_FP32);
-  auto spans = r.Apis(MSPROF_REPORT_HCCL_NODE_LEVEL, "");
-  const auto infos = r.Additionals("hccl_info");
-  ASSERT_EQ(infos.size(), spans.size());
-  std::map<std::pair<uint32_t, std::string>, int> per_plane;
-  for (const auto& a : infos) {
-    MsprofHcclInfo info;
-    memcpy(&info, a.data, sizeof info);
-    EXPECT_EQ(info.rankSize, 3u);
-    per_plane[{info.planeID, r.Text(info.itemId)}]++;
-    const auto span = std::find_if(spans.begin(), spans.end(), [&](const MsprofApi& s) {
-      return s.threadId == a.threadId && s.beginTime < a.timeStamp && a.timeStamp <= s.endTime;
-    });
-    ASSERT_NE(span, spans.end());
-    EXPECT_EQ(span->itemId, info.itemId);
-    EXPECT_EQ(r.NameOf(span->level, span->type), info.planeID == 0 ? "master" : "slave");
-    bool in_launch = false;
-    for (const auto& l : launches)
-      in_launch |= l.threadId == a.threadId && l.beginTime <= span->beginTime && span->endTime <= l.endTime;
-    EXPECT_TRUE(in_launch);
-  }
-  // Each of three ranks reduces one peer's part on either plane and fetches one peer's result.
-  EXPECT_EQ((per_plane[{0, "Reduce_Inline"}]), 3);
-  EXPECT_EQ((per_plane[{1, "Reduce_Inline"}]), 3);
-  EXPECT_EQ((per_plane[{1, "Memcpy"}]), 3);
-  EXPECT_EQ((per_plane[{0, "Memcpy"}]), 3 * 4);
 }
 
 TEST(Half, ConvertsExactlyAndRoundsToEven) {

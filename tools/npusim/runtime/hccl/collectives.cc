@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives as meshes: every rank reads what it needs from its peers' staging buffers, a peer per plane. The
-// last step of each is to wait until the peers have read, so the buffers are free for the next one.
+// The functions that programs call: checks, and rounds that fit into the staging buffers.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "acl/acl_rt.h"
-#include "runtime/hccl/operation.h"
+#include "runtime/hccl/rounds.h"
 
 namespace npusim {
 namespace {
@@ -72,73 +71,8 @@ HcclResult Result(const Operation& o) {
   return o.failed() ? HCCL_E_RUNTIME : HCCL_SUCCESS;
 }
 
-void RaiseAll(Operation& o, const Rank& r, std::vector<void*> Rank::*notify) {
-  for (uint32_t plane = 0; plane < r.Planes(); plane++) o.Raise(0, r.Peer(plane), notify);
-}
-
-void AwaitAll(Operation& o, const Rank& r, std::vector<void*> Rank::*notify) {
-  for (uint32_t plane = 0; plane < r.Planes(); plane++) o.Await(0, r.Peer(plane), notify);
-}
-
-// One round of an all-reduce over @p count elements that fit into the staging buffers.
-void AllReduceRound(Operation& o, Rank& r, const char* send, char* receive, uint64_t count, size_t size) {
-  const uint64_t ranks = r.group->size;
-  auto begin = [&](uint64_t rank) { return count * rank / ranks * size; };
-  auto bytes = [&](uint64_t rank) { return begin(rank + 1) - begin(rank); };
-  const size_t mine = begin(r.rank), my_bytes = bytes(r.rank);
-  o.CopyLocal(r.in, send, count * size);
-  o.CopyLocal(r.out + mine, send + mine, my_bytes);
-  RaiseAll(o, r, &Rank::ready);
-  o.Fork();
-  for (uint32_t plane = 0; plane < r.Planes(); plane++) {
-    const uint32_t peer = r.Peer(plane);
-    o.Await(plane, peer, &Rank::ready);
-    o.ReduceFrom(plane, peer, r.out + mine, r.group->ranks[peer]->in + mine, my_bytes);
-  }
-  o.Join();
-  RaiseAll(o, r, &Rank::reduced);
-  o.CopyLocal(receive + mine, r.out + mine, my_bytes);
-  o.Fork();
-  for (uint32_t plane = 0; plane < r.Planes(); plane++) {
-    const uint32_t peer = r.Peer(plane);
-    o.Await(plane, peer, &Rank::reduced);
-    o.CopyFrom(plane, peer, receive + begin(peer), r.group->ranks[peer]->out + begin(peer), bytes(peer));
-    o.Raise(plane, peer, &Rank::done);
-  }
-  o.Join();
-  AwaitAll(o, r, &Rank::done);
-}
-
-void AllGatherRound(Operation& o, Rank& r, const char* send, char* receive, size_t stride, size_t bytes) {
-  o.CopyLocal(r.in, send, bytes);
-  RaiseAll(o, r, &Rank::ready);
-  o.Fork();
-  for (uint32_t plane = 0; plane < r.Planes(); plane++) {
-    const uint32_t peer = r.Peer(plane);
-    o.Await(plane, peer, &Rank::ready);
-    o.CopyFrom(plane, peer, receive + peer * stride, r.group->ranks[peer]->in, bytes);
-    o.Raise(plane, peer, &Rank::done);
-  }
-  o.Join();
-  o.CopyLocal(receive + r.rank * stride, r.in, bytes);
-  AwaitAll(o, r, &Rank::done);
-}
-
-void ReduceScatterRound(Operation& o, Rank& r, const char* send, char* receive, size_t stride, size_t bytes) {
-  for (uint32_t part = 0; part < r.group->size; part++)
-    o.CopyLocal(r.in + part * bytes, send + part * stride, bytes);
-  o.CopyLocal(r.out, send + r.rank * stride, bytes);
-  RaiseAll(o, r, &Rank::ready);
-  o.Fork();
-  for (uint32_t plane = 0; plane < r.Planes(); plane++) {
-    const uint32_t peer = r.Peer(plane);
-    o.Await(plane, peer, &Rank::ready);
-    o.ReduceFrom(plane, peer, r.out, r.group->ranks[peer]->in + r.rank * bytes, bytes);
-    o.Raise(plane, peer, &Rank::done);
-  }
-  o.Join();
-  o.CopyLocal(receive, r.out, bytes);
-  AwaitAll(o, r, &Rank::done);
+const Rounds& RoundsOf(const Operation& o) {
+  return o.algorithm() == Algorithm::kRing ? RingRounds() : MeshRounds();
 }
 
 // Calls round(first element, elements) for pieces of at most @p limit elements.
@@ -165,7 +99,7 @@ HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataT
     o.CopyLocal(receive, send, count * size);
   else
     InRounds(count, Rank::kStagingBytes / size, [&](uint64_t first, uint64_t n) {
-      AllReduceRound(o, *r, send + first * size, receive + first * size, n, size);
+      RoundsOf(o).all_reduce(o, *r, send + first * size, receive + first * size, n, size);
     });
   return Result(o);
 }
@@ -178,10 +112,14 @@ HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclD
     return code;
   Operation o(Collective::kAllGather, *r, stream, sendCount, dataType, HCCL_REDUCE_SUM);
   const size_t size = SizeOf(dataType);
-  InRounds(sendCount, Rank::kStagingBytes / size, [&](uint64_t first, uint64_t n) {
-    AllGatherRound(o, *r, static_cast<const char*>(sendBuf) + first * size,
-                   static_cast<char*>(recvBuf) + first * size, sendCount * size, n * size);
-  });
+  const auto* send = static_cast<const char*>(sendBuf);
+  auto* receive = static_cast<char*>(recvBuf);
+  if (r->group->size == 1)
+    o.CopyLocal(receive, send, sendCount * size);
+  else
+    InRounds(sendCount, Rank::kStagingBytes / size / r->group->size, [&](uint64_t first, uint64_t n) {
+      RoundsOf(o).all_gather(o, *r, send + first * size, receive + first * size, sendCount * size, n, size);
+    });
   return Result(o);
 }
 
@@ -192,10 +130,15 @@ HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, H
     return code;
   Operation o(Collective::kReduceScatter, *r, stream, recvCount, dataType, op);
   const size_t size = SizeOf(dataType);
-  InRounds(recvCount, Rank::kStagingBytes / size / r->group->size, [&](uint64_t first, uint64_t n) {
-    ReduceScatterRound(o, *r, static_cast<const char*>(sendBuf) + first * size,
-                       static_cast<char*>(recvBuf) + first * size, recvCount * size, n * size);
-  });
+  const auto* send = static_cast<const char*>(sendBuf);
+  auto* receive = static_cast<char*>(recvBuf);
+  if (r->group->size == 1)
+    o.CopyLocal(receive, send, recvCount * size);
+  else
+    InRounds(recvCount, Rank::kStagingBytes / size / r->group->size, [&](uint64_t first, uint64_t n) {
+      RoundsOf(o).reduce_scatter(o, *r, send + first * size, receive + first * size, recvCount * size, n,
+                                 size);
+    });
   return Result(o);
 }
 
@@ -208,18 +151,10 @@ HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint3
     return Fail(HCCL_E_PARA, fmt::format("root {} of {} ranks", root, r->group->size));
   Operation o(Collective::kBroadcast, *r, stream, count, dataType, HCCL_REDUCE_SUM);
   const size_t size = SizeOf(dataType);
-  InRounds(count, Rank::kStagingBytes / size, [&](uint64_t first, uint64_t n) {
-    char* part = static_cast<char*>(buf) + first * size;
-    if (r->rank == root) {
-      o.CopyLocal(r->in, part, n * size);
-      RaiseAll(o, *r, &Rank::ready);
-      AwaitAll(o, *r, &Rank::done);
-    } else {
-      o.Await(0, root, &Rank::ready);
-      o.CopyFrom(0, root, part, r->group->ranks[root]->in, n * size);
-      o.Raise(0, root, &Rank::done);
-    }
-  });
+  if (r->group->size > 1)
+    InRounds(count, Rank::kStagingBytes / size, [&](uint64_t first, uint64_t n) {
+      RoundsOf(o).broadcast(o, *r, static_cast<char*>(buf) + first * size, root, n, size);
+    });
   return Result(o);
 }
 
@@ -230,7 +165,6 @@ HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
       code != HCCL_SUCCESS)
     return code;
   Operation o(Collective::kBarrier, *r, stream, 0, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM);
-  RaiseAll(o, *r, &Rank::ready);
-  AwaitAll(o, *r, &Rank::ready);
+  MeshBarrier(o, *r);
   return Result(o);
 }

@@ -42,6 +42,13 @@ HcclResult Fail(HcclResult code, const std::string& text) {
   return code;
 }
 
+// Read anew for each communicator, so that a program can have several kinds.
+HcclResult AlgorithmsOfEnvironment(Algorithms* algorithms) {
+  std::string why;
+  if (ReadAlgorithms(std::getenv("HCCL_ALGO"), algorithms, &why)) return HCCL_SUCCESS;
+  return Fail(HCCL_E_PARA, "HCCL_ALGO: " + why);
+}
+
 bool MakeNotifies(int32_t device, size_t count, std::vector<void*>* out) {
   out->resize(count);
   for (void*& n : *out)
@@ -73,7 +80,7 @@ bool Equip(Rank* r) {
 
 }  // namespace
 
-std::shared_ptr<Group> NewGroup(uint32_t size) {
+std::shared_ptr<Group> NewGroup(uint32_t size, const Algorithms& algorithms) {
   auto g = std::make_shared<Group>();
   static std::atomic<uint32_t> index{0};
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -81,6 +88,7 @@ std::shared_ptr<Group> NewGroup(uint32_t size) {
                         std::chrono::duration_cast<std::chrono::microseconds>(now).count());
   g->name_hash = HashOf(g->name);
   g->size = size;
+  g->algorithms = algorithms;
   g->ranks.resize(size);
   return g;
 }
@@ -131,9 +139,11 @@ HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) {
         static_cast<uint32_t>(devices[i]) >= rtDeviceCount())
       return Fail(HCCL_E_PARA,
                   fmt::format("device {}: ids must differ and be 0 to {}", devices[i], rtDeviceCount() - 1));
+  Algorithms algorithms;
+  if (const auto code = AlgorithmsOfEnvironment(&algorithms); code != HCCL_SUCCESS) return code;
   void* before = nullptr;
   if (rtCtxGetCurrent(&before) != ACL_SUCCESS) rtTakeMessage();
-  auto group = NewGroup(ndev);
+  auto group = NewGroup(ndev, algorithms);
   HcclResult result = HCCL_SUCCESS;
   for (uint32_t i = 0; i < ndev && result == HCCL_SUCCESS; i++) {
     if (rtSetDevice(devices[i]) != ACL_SUCCESS) return HCCL_E_RUNTIME;
@@ -172,11 +182,13 @@ HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, u
     return Fail(HCCL_E_NOT_SUPPORT,
                 fmt::format("rootInfo is of process {}: simulated devices belong to one process, {}", t.pid,
                             getpid()));
+  Algorithms algorithms;
+  if (const auto code = AlgorithmsOfEnvironment(&algorithms); code != HCCL_SUCCESS) return code;
   auto r = std::make_unique<Rank>();
   {
     std::lock_guard lock(State().mutex);
     auto& group = State().groups[t.serial];
-    if (group == nullptr) group = NewGroup(nRanks);
+    if (group == nullptr) group = NewGroup(nRanks, algorithms);
     if (group->size != nRanks)
       return Fail(HCCL_E_PARA, fmt::format("{} ranks, others joined with {}", nRanks, group->size));
     r->group = group;

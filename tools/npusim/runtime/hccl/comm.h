@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators: a group of ranks, each with staging buffers that its peers read, notifies that they raise, and
-// one stream per further plane. Plane k of a rank talks to peer (rank + 1 + k) mod ranks; plane 0 is the
-// caller's stream.
+// one stream per further plane. In a mesh plane k of a rank talks to peer (rank + 1 + k) mod ranks, in rings there is
+// a plane for each way round; plane 0 is the caller's stream.
 #ifndef NPUSIM_RUNTIME_HCCL_COMM_H
 #define NPUSIM_RUNTIME_HCCL_COMM_H
 
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hccl/hccl.h"
+#include "runtime/hccl/algorithm.h"
 
 namespace npusim {
 
@@ -21,6 +22,7 @@ struct Group {
   std::string name;
   uint64_t name_hash = 0;
   uint32_t size = 0;
+  Algorithms algorithms{};
   std::mutex mutex;
   std::condition_variable changed;
   uint32_t joined = 0;
@@ -64,7 +66,7 @@ HcclResult Join(std::unique_ptr<Rank> r, bool wait, HcclComm* comm);
 // The rank behind a handle, or nullptr with the sentence set.
 Rank* Resolve(HcclComm comm);
 
-std::shared_ptr<Group> NewGroup(uint32_t size);
+std::shared_ptr<Group> NewGroup(uint32_t size, const Algorithms& algorithms);
 
 }  // namespace npusim
 

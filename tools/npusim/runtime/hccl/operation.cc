@@ -57,6 +57,7 @@ Operation::Operation(Collective which, Rank& rank, void* stream, uint64_t count,
       count_(count),
       type_(type),
       op_(op),
+      algorithm_(rank.group->algorithms[static_cast<size_t>(which)]),
       traced_(g_switches.Any(kWanted)),
       node_name_(traced_ ? CachedHash(kNodeNames[static_cast<size_t>(which)]) : 0),
       acl_span_(g_switches.Any(PROF_ACL_API), MSPROF_REPORT_ACL_LEVEL,
@@ -86,7 +87,7 @@ Operation::~Operation() {
     MsprofCompactInfo info = CompactRecord(MSPROF_REPORT_NODE_LEVEL, MSPROF_REPORT_NODE_HCCL_OP_INFO_TYPE,
                                            end, sizeof(MsprofHCCLOPInfo));
     info.data.hcclopInfo.dataType = static_cast<uint8_t>(type_);
-    info.data.hcclopInfo.algType = CachedHash("MESH");
+    info.data.hcclopInfo.algType = CachedHash(NameOf(algorithm_));
     info.data.hcclopInfo.count = count_;
     info.data.hcclopInfo.groupName = rank_.group->name_hash;
     Report(info);
@@ -119,8 +120,9 @@ void Operation::Run(const Task& task, Put put) {
   info.dataSize = task.bytes;
   info.opType = op_;
   info.dataType = type_;
-  info.linkType = local ? 0 : 1;       // on chip, or HCCS
-  info.transportType = local ? 2 : 0;  // local, or SDMA
+  info.linkType = local ? 0 : 1;  // on chip, or HCCS
+  info.transportType =
+      local && task.bytes == 0 ? 2 : 0;  // local, or SDMA, which also copies within the device
   info.rdmaType = 255;
   Report(AdditionalRecord(MSPROF_REPORT_HCCL_NODE_LEVEL, 0, MsprofSysCycleTime(), &info, sizeof info));
 }
@@ -154,8 +156,8 @@ void Operation::Await(uint32_t plane, uint32_t peer, std::vector<void*> Rank::*n
       [&](void* s) { return rtNotifyWait(n, s); });
 }
 
-void Operation::Fork() {
-  for (uint32_t plane = 1; plane < rank_.Planes(); plane++) {
+void Operation::Fork(size_t planes) {
+  for (uint32_t plane = 1; plane < planes; plane++) {
     const size_t i = plane - 1;
     if (captured_) {  // only events draw another stream into a capture
       if (code_ == 0) code_ = rtEventRecord(rank_.fork_events[i], stream_);
@@ -170,8 +172,8 @@ void Operation::Fork() {
   }
 }
 
-void Operation::Join() {
-  for (uint32_t plane = 1; plane < rank_.Planes(); plane++) {
+void Operation::Join(size_t planes) {
+  for (uint32_t plane = 1; plane < planes; plane++) {
     const size_t i = plane - 1;
     if (captured_) {
       if (code_ == 0) code_ = rtEventRecord(rank_.join_events[i], StreamOf(plane));

@@ -13,9 +13,6 @@ namespace npusim {
 
 Switches& HcclSwitches();
 
-// The collectives, in the order of their type numbers at ACL level.
-enum class Collective : uint32_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kBarrier };
-
 class Operation {
  public:
   Operation(Collective which, Rank& rank, void* stream, uint64_t count, HcclDataType type, HcclReduceOp op);
@@ -30,12 +27,13 @@ class Operation {
   void ReduceFrom(uint32_t plane, uint32_t peer, void* dst, const void* src, size_t bytes);
   void Raise(uint32_t plane, uint32_t peer, std::vector<void*> Rank::*notify);
   void Await(uint32_t plane, uint32_t peer, std::vector<void*> Rank::*notify);
-  // Planes 1 and up start behind what plane 0 holds, and plane 0 goes on behind them.
-  void Fork();
-  void Join();
+  // Planes 1 and up, @p planes in all, start behind what plane 0 holds, and plane 0 goes on behind them.
+  void Fork(size_t planes);
+  void Join(size_t planes);
 
   bool failed() const { return code_ != 0; }
   int code() const { return code_; }
+  Algorithm algorithm() const { return algorithm_; }
 
  private:
   struct Task {
@@ -57,6 +55,7 @@ class Operation {
   const uint64_t count_;
   const HcclDataType type_;
   const HcclReduceOp op_;
+  const Algorithm algorithm_;
   const bool traced_;
   bool captured_ = false;
   int code_ = 0;

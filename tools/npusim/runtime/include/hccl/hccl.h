@@ -5,7 +5,8 @@
  * Collectives are asynchronous: they put tasks on the stream and return. Every rank of a communicator must call
  * the same collectives in the same order, from one thread per rank (or one after the other: nothing blocks the
  * host). Buffers must live until the stream passed the collective. Data types FP16, BFP16, FP32, FP64 and the
- * integers of 8 to 64 bits; reductions sum, product, maximum, minimum.
+ * integers of 8 to 64 bits; reductions sum, product, maximum, minimum. HCCL_ALGO chooses between rings, which are the
+ * default, and meshes; a communicator keeps what it was made with.
  */
 #ifndef HCCL_H_
 #define HCCL_H_
