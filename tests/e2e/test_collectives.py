@@ -1,21 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectives among device threads: what each rank did on which plane, and whom it waited for."""
+import glob
 import json
 import os
 import struct
 import subprocess
 from collections import Counter, defaultdict, namedtuple
+from decimal import Decimal
 
-from harness import ACL_API, BUILD, HCCL, RUNTIME_API, TASK_TIME, ClientTest, environment, rows
+from harness import ACL_API, BUILD, HCCL, NPUPROF, RUNTIME_API, TASK_TIME, ClientTest, environment, rows
 
 COMMUNICATION = 5500
 TICKS_PER_MS = 50_000
 MS_PER_TICK = 1 / TICKS_PER_MS
 ON_CHIP, HCCS = 0, 1
 SDMA, LOCAL = 0, 2
+COMMUNICATION_LAYER, OVERLAP_LAYER = 16, 31  # of the timeline
 RING, MESH = "level0:ring", "level0:fullmesh"
 
 Task = namedtuple("Task", "name rank remote plane notify size link transport ticks")
+
+
+def nanoseconds(us):
+    """Of a number, or of a text, which may be of more digits than a number has."""
+    return int(Decimal(us.strip() if isinstance(us, str) else repr(us)) * 1000)
 
 
 class Communication:
@@ -106,6 +114,48 @@ class Collectives(ClientTest):
                           for device in {r["Device_id"] for r in table}})
         for device in {r["Device_id"] for r in table}:
             self.assertAlmostEqual(100, sum(float(r["Ratio(%)"]) for r in table if r["Device_id"] == device), delta=0.01)
+
+    def test_rows_and_layers_of_collectives(self):
+        """op_summary has a row for each collective of each rank, the timeline its slice with a plane's tasks inside it, and the
+        layer of overlap as much communication as insight."""
+        ranks = 3
+        profile, counts = self.collective("layers", ranks, 0, 0)
+        done = profile.export("--format", "csv,json")
+        summary = [r for r in rows(done["output"], "op_summary") if r["Task Type"] == "COMMUNICATION"]
+        self.assertEqual({str(rank): 4 for rank in range(ranks)}, dict(Counter(r["Device_id"] for r in summary)))
+        (path,) = glob.glob(os.path.join(done["output"], "**", "msprof_2*.json"), recursive=True)
+        with open(path, encoding="utf-8") as f:
+            events = json.load(f)
+        def of(layer):
+            return [e for e in events if e["pid"] >> 5 & 31 == layer]
+        threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in of(COMMUNICATION_LAYER) if e["name"] == "thread_name"}
+        slices = [e for e in of(COMMUNICATION_LAYER) if e["ph"] == "X"]
+        whole = [e for e in slices if threads[e["pid"], e["tid"]].startswith("Group ")]
+        tasks = [e for e in slices if threads[e["pid"], e["tid"]].startswith("Plane ")]
+        self.assertEqual(sorted((r["Op Name"], r["Device_id"], nanoseconds(r["Task Start Time(us)"]),
+                                 nanoseconds(r["Task Duration(us)"])) for r in summary),
+                         sorted((e["name"], str(e["pid"] & 31), nanoseconds(e["ts"]), nanoseconds(e["dur"])) for e in whole))
+        self.assertEqual(counts["host"]["hccl_info"], len(tasks))
+        self.assertEqual(Counter((t.rank, t.name, t.plane) for t in Communication(profile.path).tasks),
+                         Counter((e["args"]["src rank"], e["name"], int(threads[e["pid"], e["tid"]].split()[1])) for e in tasks))
+        for device in range(ranks):
+            mine = [e for e in whole if e["pid"] & 31 == device]
+            for task in (e for e in tasks if e["pid"] & 31 == device):
+                self.assertTrue(any(nanoseconds(c["ts"]) <= nanoseconds(task["ts"]) and
+                                    nanoseconds(task["ts"]) + nanoseconds(task["dur"]) <= nanoseconds(c["ts"]) + nanoseconds(c["dur"])
+                                    for c in mine), task)
+        ends = {e["id"] for e in of(COMMUNICATION_LAYER) if e["ph"] == "f"}
+        self.assertEqual(len(whole), len(ends), "a flow from the host to each collective")
+        self.assertEqual(ends, ends & {e["id"] for e in events if e["ph"] == "s"})
+        told = subprocess.run([NPUPROF, "report", profile.path, "--json"], capture_output=True, check=True, env=environment())
+        for device in json.loads(told.stdout)["devices"]:
+            overlap = device["overlap"]
+            sums = Counter()
+            for e in of(OVERLAP_LAYER):
+                if e["ph"] == "X" and e["pid"] & 31 == device["device"]:
+                    sums[e["name"]] += nanoseconds(e["dur"])
+            self.assertEqual((overlap["communication_ns"], overlap["exposed_ns"], overlap["free_ns"]),
+                             (sums["Communication"], sums["Communication(Not Overlapped)"], sums["Free"]))
 
     def test_steps_of_rings(self):
         ranks, steps = 4, 3

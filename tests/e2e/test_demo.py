@@ -29,7 +29,7 @@ class Demo(ClientTest):
         self.assertEqual(2, len(sums))
         for line in sums:
             self.assertRegex(line, r"^kernels: launched (\d+) = started \1 = ended \1 = PMU rows \1 = exported \1, lost 0$")
-        self.assertRegex(done.stdout, r"(?m)^operators: C\+\+ (3640 of \d+ kinds) = Python \1$")
+        self.assertRegex(done.stdout, r"(?m)^operators: C\+\+ (3680 of \d+ kinds) = Python \1$")
         self.assertRegex(done.stdout, r"(?m)^tasks: C\+\+ (\d+) = Python \1$")
         self.assertRegex(done.stdout, r"(?m)^one lock in steps 8 to 10: .* other steps$")
         self.assertRegex(done.stdout, r"(?m)^fresh memory in steps 14 to 16: \d+ of \d+ sampled page faults$")

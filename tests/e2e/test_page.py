@@ -147,7 +147,7 @@ class HtmlReportInBrowser(ClientTest):
 
     def test_blocks_of_mixed_kernels_are_loads_of_cores(self):
         directory = self.fresh("mixed")
-        self.workload(directory, "kind=mix", "tasks=20", "cycles=200000")
+        self.workload(directory, "kind=mix", "tasks=20", "cycles=4000000")
         shown = self.open(self.page(self.profile_in(directory).path))
         cores = shown.run(TABLE + "('cores')")
         self.assertEqual({"vector"}, {row[1].split()[0] for row in cores})

@@ -34,7 +34,9 @@ std::string Misuse(const CLI::App& app, const std::vector<CLI::App*>& commands, 
   if (dynamic_cast<const CLI::RequiredError*>(&e) && used == commands.end()) {
     return fmt::format("a command is missing; known are {}", fmt::join(Names(commands), ", "));
   }
-  if (dynamic_cast<const CLI::ExtrasError*>(&e)) {
+  // What is written wrong comes before what is missing.
+  if (dynamic_cast<const CLI::ExtrasError*>(&e) ||
+      (dynamic_cast<const CLI::RequiredError*>(&e) && !app.remaining(true).empty())) {
     const bool program = command == "npuprof record" && app.remaining(true).front()[0] != '-';
     return fmt::format("{} does not take '{}'; {}", command, fmt::join(app.remaining(true), "' '"),
                        program ? "write the program to run after '--'" : see);

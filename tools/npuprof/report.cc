@@ -224,8 +224,10 @@ void AddReport(CLI::App& app, Action& action) {
   command->add_option("PROF_DIR", options->directory, "A PROF_* directory, or a directory with exactly one")
       ->required();
   command->add_flag("--json", options->json, "Print everything as JSON");
-  command->add_option("--html", options->html,
-                      "Also write a page with plots and tables that needs no other file");
+  command
+      ->add_option("--html", options->html,
+                   "Also write a page with plots and tables that needs no other file")
+      ->type_name("FILE");
   command->footer(
       "Examples:\n"
       "  npuprof report out\n"

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/export.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <memory>
 #include <new>
 #include <optional>
-#include <system_error>
 
 #include "analysis/api_reader.h"
 #include "analysis/api_statistic.h"
 #include "analysis/careful_writer.h"
 #include "analysis/clock.h"
-#include "analysis/collectives.h"
+#include "analysis/collective_tables.h"
+#include "analysis/communication.h"
 #include "analysis/device_trace.h"
+#include "analysis/export_output.h"
 #include "analysis/host_trace.h"
 #include "analysis/json_timeline.h"
 #include "analysis/names.h"
 #include "analysis/no_room.h"
-#include "analysis/output_claim.h"
+#include "analysis/overlap.h"
 #include "analysis/perfetto_timeline.h"
 #include "analysis/readme.h"
 #include "analysis/record_reader.h"
@@ -66,12 +64,19 @@ class Exporter {
         index_(profile.path(), Parts(profile)),
         space_({}, options.memory != 0 ? options.memory : SpillSpace::kInMemory),
         pool_(&space_),
-        host_(&pool_, &space_, &diagnostics_) {}
+        host_(&pool_, &space_, &diagnostics_),
+        communication_(&space_, HasTimeline()),
+        overlap_(&space_) {}
 
   ExportResult Run();
 
  private:
   static std::vector<std::string> Parts(const Profile& profile);
+  bool HasTimeline() const { return Has(formats_, "json") || Has(formats_, "perfetto"); }
+  bool WantsCollectives() const {
+    return host_.has_collectives() &&
+           (HasTimeline() || Wants("op_summary") || Wants("communication_statistic"));
+  }
   bool Wants(const char* table) const { return Has(formats_, "csv") && Has(tables_, table); }
   static bool Has(const std::vector<std::string>& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
@@ -80,12 +85,9 @@ class Exporter {
     if (columns_) return &(*columns_)[table];
     return File(table, "csv");
   }
-  void ChooseOutput();
   void Write();
   void Withdraw();
-  fs::path File(const char* name, const char* extension) const {
-    return output_ / fmt::format("{}_{}.{}", name, timestamp_, extension);
-  }
+  fs::path File(const char* name, const char* extension) const { return output_.File(name, extension); }
   std::function<void(uint64_t)> Progress(const std::string& stage);
   void Check() {
     if (!options_.check) return;
@@ -99,6 +101,9 @@ class Exporter {
   void WriteTables();
   std::string OutOfMemory() const;
   void ExportDevice(size_t device);
+  void FindCollectives(size_t device, const DeviceTrace& trace, const DeviceClock& clock);
+  /// Those of the device that began until then get their rows.
+  void AddCollectivesUntil(int64_t ns);
   void ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock, const DeviceTask& task,
                   RecordLoader* loader);
   void ExportSamples();
@@ -116,11 +121,8 @@ class Exporter {
   const ExportOptions& options_;
   ColumnTables* columns_;
   std::vector<std::string> formats_, tables_;
-  fs::path output_;
-  OutputClaim claim_;  // on the timestamp
+  ExportOutput output_;
   bool stopping_ = false, failed_ = false;
-  std::vector<fs::path> created_;  // directories made for the output, the innermost first
-  std::string timestamp_;
   SliceIndex index_;
   Diagnostics diagnostics_;
   SpillSpace space_;
@@ -131,7 +133,9 @@ class Exporter {
   std::optional<TaskTimeTable> task_time_;
   std::optional<OpSummaryTable> op_summary_;
   OpStatistic op_statistic_;
-  Collectives collectives_;
+  Communication communication_;
+  Overlap overlap_;
+  std::vector<const Collective*> pending_;  // of the device, by start, without a row of op_summary so far
   std::optional<Timeline> timeline_;
   std::vector<const CarefulWriter*> writers_;
   std::optional<Timeline> marks_timeline_;
@@ -164,45 +168,6 @@ std::vector<std::string> Exporter::Parts(const Profile& profile) {
   return parts;
 }
 
-void Exporter::ChooseOutput() {
-  output_ = options_.output.empty() ? profile_.path() / "mindstudio_profiler_output" : options_.output;
-  std::error_code error;
-  fs::path path = fs::absolute(output_).lexically_normal();
-  if (path.filename().empty()) path = path.parent_path();
-  for (; path.has_relative_path() && !fs::exists(path, error); path = path.parent_path())
-    created_.push_back(path);
-  fs::create_directories(output_, error);
-  space_.SetDirectory(output_);
-  if (error) throw Error(fmt::format("{} cannot be created: {}", output_.string(), error.message()));
-  if (!fs::is_directory(output_, error)) throw Error(fmt::format("{} is no directory", output_.string()));
-  const auto taken = [&](const std::string& timestamp) {
-    std::error_code ignored;
-    for (const auto& table : KnownTables()) {
-      if (fs::exists(output_ / fmt::format("{}_{}.csv", table, timestamp), ignored) ||
-          fs::exists(output_ / fmt::format("{}_slice_0_{}.csv", table, timestamp), ignored))
-        return true;
-    }
-    return fs::exists(output_ / fmt::format("msprof_{}.json", timestamp), ignored) ||
-           fs::exists(output_ / fmt::format("msprof_slice_0_{}.json", timestamp), ignored) ||
-           fs::exists(output_ / fmt::format("msprof_{}.pftrace", timestamp), ignored);
-  };
-  timestamp_ = options_.timestamp;
-  if (!timestamp_.empty()) {
-    if (timestamp_.size() != 14 || timestamp_.find_first_not_of("0123456789") != std::string::npos) {
-      throw Error(fmt::format("timestamp '{}' has to be 14 digits", timestamp_));
-    }
-    if (!claim_.Take(output_, timestamp_) || taken(timestamp_)) {
-      throw Error(fmt::format("{} already holds an export of {}", output_.string(), timestamp_));
-    }
-    return;
-  }
-  // Two exports within a second get neighbouring names.
-  for (std::time_t now = std::time(nullptr);; ++now) {
-    timestamp_ = fmt::format("{:%Y%m%d%H%M%S}", fmt::localtime(now));
-    if (claim_.Take(output_, timestamp_) && !taken(timestamp_)) return;
-  }
-}
-
 std::function<void(uint64_t)> Exporter::Progress(const std::string& stage) {
   return [this, stage](uint64_t bytes) {
     done_ += bytes;
@@ -230,7 +195,10 @@ ExportResult Exporter::Run() {
     if (columns_) {
       space_.SetDirectory(fs::temp_directory_path());
     } else {
-      ChooseOutput();
+      output_.Choose(
+          options_.output.empty() ? profile_.path() / "mindstudio_profiler_output" : options_.output,
+          options_.timestamp);
+      space_.SetDirectory(output_.directory());
     }
     Write();
   } catch (const std::bad_alloc&) {
@@ -260,10 +228,7 @@ void Exporter::Withdraw() {
   op_summary_.reset();
   timeline_.reset();
   marks_timeline_.reset();
-  claim_.Release();
-  std::error_code ignored;
-  for (const fs::path& file : result_.files) fs::remove(file, ignored);
-  for (const fs::path& directory : created_) ::rmdir(directory.c_str());  // only if nobody else used it
+  output_.Withdraw(result_.files);
 }
 
 void Exporter::Write() {
@@ -280,10 +245,7 @@ void Exporter::Write() {
     }
   }
   host_.AssignBatches(device_flips);
-  const auto& files = index_.all();  // asking the index for a file would count as showing it
-  if (Wants("communication_statistic") && (files.contains("host/data/aging.additional.hccl_info") ||
-                                           files.contains("host/data/unaging.additional.hccl_info")))
-    collectives_.LoadPlanes(index_, host_.names(), pool_, Progress("host"));
+  if (WantsCollectives()) communication_.LoadHost(index_, &host_, pool_, &diagnostics_, Progress("host"));
 
   if (Wants("task_time")) Costs("task_time", [&] { task_time_.emplace(Place("task_time")); });
   if (Wants("op_summary"))
@@ -311,7 +273,9 @@ void Exporter::Write() {
     result_.not_exported = index_.Unread();
   if (columns_) return;
   if (failed_ && result_.files.empty()) throw Error(result_.failures.front().text);
-  Costs("README.txt", [&] { result_.files.push_back(WriteReadme(output_, profile_, result_, timestamp_)); });
+  Costs("README.txt", [&] {
+    result_.files.push_back(WriteReadme(output_.directory(), profile_, result_, output_.timestamp()));
+  });
 }
 
 void Exporter::WriteTables() {
@@ -325,7 +289,9 @@ void Exporter::WriteTables() {
   if (op_summary_) Costs("op_summary", [&] { Finish(&op_summary_->file(), "op_summary"); });
   if (!op_statistic_.empty())
     table("op_statistic", [&](const TablePlace& place) { return op_statistic_.Write(place, pool_); });
-  table("communication_statistic", [&](const TablePlace& place) { return collectives_.Write(place, pool_); });
+  table("communication_statistic", [&](const TablePlace& place) {
+    return WriteCommunicationStatistic(place, communication_.collectives(), pool_);
+  });
   if (task_time_) Costs("task_time", [&] { Finish(&task_time_->file(), "task_time"); });
   if (profile_.has_host())
     table("api_statistic", [&](const TablePlace& place) { return WriteApiStatistic(place, host_, pool_); });
@@ -384,6 +350,8 @@ void Exporter::ExportDevice(size_t device) {
   if (timeline_ && (!trace.tasks().empty() || !steps_[info.id].empty())) {
     timeline_->BeginDevice(info.id, info.simulated);
   }
+  // Where a collective ends is known when its tasks are, and rows come by the begin.
+  if (WantsCollectives()) FindCollectives(device, trace, clock);
   const bool counted = pmu_columns_.contains(info.id);
   static const Slices kNone;
   RecordLoader loader(counted ? trace.pmu_slices() : kNone, kTaskPmuFormat.bytes);
@@ -396,8 +364,35 @@ void Exporter::ExportDevice(size_t device) {
     ExportTask(device, trace, clock, task, &loader);
     if (++written % kTasksPerProgress == 0) progress(bytes / tasks * kTasksPerProgress);
   }
-  if (timeline_) timeline_->AddSteps(steps_[info.id]);
+  AddCollectivesUntil(INT64_MAX);
+  if (timeline_) {
+    timeline_->AddSteps(steps_[info.id]);
+    timeline_->AddCollectives(info.id, info.simulated, communication_, &host_);
+    timeline_->AddOverlap(info.id, info.simulated, overlap_, CollectivesOf(communication_, info.id));
+  }
+  communication_.ForgetTasks();
+  overlap_.Clear();
   result_.devices.push_back(trace.counts());
+}
+
+void Exporter::FindCollectives(size_t device, const DeviceTrace& trace, const DeviceClock& clock) {
+  const DeviceInfo& info = profile_.devices()[device];
+  communication_.LoadDevice(info.id,
+                            index_.Get(fmt::format("{}/data/aicpu.data.{}", info.directory, info.id)), &host_,
+                            &diagnostics_, {});
+  for (const DeviceTask& task : trace.tasks()) {
+    Check();
+    communication_.Add(DescribeTask(host_, info.id, clock, task), &host_, 0);
+  }
+  pending_ = CollectivesOf(communication_, info.id);
+  std::reverse(pending_.begin(), pending_.end());
+}
+
+void Exporter::AddCollectivesUntil(int64_t ns) {
+  for (; !pending_.empty() && pending_.back()->start_ns <= ns; pending_.pop_back()) {
+    const auto add = [&] { op_summary_->Add(*pending_.back(), pool_); };
+    if (op_summary_ && !Costs("op_summary", add)) op_summary_.reset();
+  }
 }
 
 void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceClock& clock,
@@ -406,13 +401,12 @@ void Exporter::ExportTask(size_t device, const DeviceTrace& trace, const DeviceC
   const DeviceInfo& info = profile_.devices()[device];
   const TaskView view = DescribeTask(host_, info.id, clock, task);
   if (task_time_ && !Costs("task_time", [&] { task_time_->Add(view, pool_); })) task_time_.reset();
-  if (timeline_) timeline_->AddTask(view, host_);
-  if (view.track && Wants("communication_statistic")) {
-    for (const Operator& op : host_.Operators(*view.track)) {
-      if (op.task_type == kNodeCommunication) collectives_.Add(view, op);
-    }
+  if (timeline_) {
+    timeline_->AddTask(view, host_);
+    overlap_.Add(view.start_ns, view.end_ns, view.op && !communication_.Schedules(view, pool_));
   }
   if (!view.op) return;
+  AddCollectivesUntil(view.start_ns);
   op_statistic_.Add(view);
   if (const auto names = task_names_.find(info.id); names != task_names_.end())
     names->second.Add(task.stream, task.task, view.op->name);

@@ -85,6 +85,13 @@ void HostTrace::SetBatch(size_t from, size_t to, uint16_t batch) {
   }
 }
 
+bool HostTrace::has_collectives() const {
+  return std::any_of(operator_sets_.begin(), operator_sets_.end(), [](const std::vector<Operator>& set) {
+    return std::any_of(set.begin(), set.end(),
+                       [](const Operator& op) { return op.task_type == kNodeCommunication; });
+  });
+}
+
 std::span<const Operator> HostTrace::Operators(const Track& track) const {
   const auto& set = operator_sets_[track.operators];
   if (set.size() != 1) return set;

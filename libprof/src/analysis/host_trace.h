@@ -105,6 +105,8 @@ class HostTrace {
   }
   /// Operators that the launch of a task is for. Valid until the next call for another task.
   std::span<const Operator> Operators(const Track& track) const;
+  /// Whether any launch is for a collective.
+  bool has_collectives() const;
   const Copy& copy(uint32_t id) const { return copies_[id]; }
   const std::string& type_name(uint16_t runtime_type);
   /// Model that a captured stream belongs to at a time, kNoModel if none. Numbers of streams are used again.

@@ -17,7 +17,7 @@ void AddArgs(std::span<const TimelineArg> args, TextBuffer* text) {
         text->Number(arg.number);
         break;
       case TimelineArg::Kind::kReal:
-        text->Shortest(arg.real);
+        text->JsonReal(arg.real);
         break;
       case TimelineArg::Kind::kMicros:
         text->JsonMicros(arg.ns);

@@ -101,6 +101,7 @@ class SpillVector {
   T* end() const { return data() + size_; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  SpillSpace* space() const { return store_.space(); }
   T& operator[](size_t index) const { return data()[index]; }
   T& back() const { return data()[size_ - 1]; }
   void push_back(const T& value) {

@@ -88,10 +88,7 @@ void OpSummaryTable::Add(const TaskView& view, const TaskPmu* pmu, const SideSum
       .Cell(view.kernel_type)
       .Moment(view.start_ns)
       .Micros(view.end_ns - view.start_ns);
-  const bool follows = view.device == device_;
-  file_.Wait(follows ? std::max<int64_t>(view.start_ns - previous_end_ns_, 0) : 0, follows);
-  device_ = view.device;
-  previous_end_ns_ = view.end_ns;
+  Wait(view.device, view.start_ns, view.end_ns);
   file_.Number(op.block_num).Number(op.mix_block_num).Cell(op.hf32 ? "YES" : "NO");
   for (const uint32_t id : {op.input_shapes, op.input_types, op.input_formats, op.output_shapes,
                             op.output_types, op.output_formats}) {
@@ -104,6 +101,31 @@ void OpSummaryTable::Add(const TaskView& view, const TaskPmu* pmu, const SideSum
   }
   AddCounters(view, pmu, side, core_mhz);
   file_.EndRow();
+}
+
+void OpSummaryTable::Add(const Collective& collective, const StringPool& pool) {
+  file_.Number(static_cast<uint64_t>(collective.device))
+      .Number(collective.model)
+      .Cell(kUnknown)
+      .Cell(kUnknown)
+      .Cell(collective.label)
+      .Cell(pool[collective.type])
+      .Cell(kUnknown)
+      .Cell("COMMUNICATION")
+      .Moment(collective.start_ns)
+      .Micros(collective.end_ns - collective.start_ns);
+  Wait(collective.device, collective.start_ns, collective.end_ns);
+  constexpr size_t kAfterBlocks = 9;  // Mix Block Num to Context ID
+  file_.Number(0);
+  for (size_t i = 0; i < kAfterBlocks + pmu_names_.size(); ++i) file_.Cell(kUnknown);
+  file_.EndRow();
+}
+
+void OpSummaryTable::Wait(int device, int64_t start_ns, int64_t end_ns) {
+  const bool follows = device == device_;
+  file_.Wait(follows ? std::max<int64_t>(start_ns - previous_end_ns_, 0) : 0, follows);
+  device_ = device;
+  previous_end_ns_ = end_ns;
 }
 
 void OpSummaryTable::AddCounters(const TaskView& view, const TaskPmu* pmu, const SideSum& side,

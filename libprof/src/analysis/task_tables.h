@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/communication.h"
 #include "analysis/dictionary.h"
 #include "analysis/pmu_columns.h"
 #include "analysis/task_view.h"
@@ -34,9 +35,13 @@ class OpSummaryTable {
   /// `pmu` is null if the task has no counters.
   void Add(const TaskView& view, const TaskPmu* pmu, const SideSum& side, double core_mhz,
            const StringPool& pool);
+  /// Collectives come in between, by their start.
+  void Add(const Collective& collective, const StringPool& pool);
   CsvFile& file() { return file_; }
 
  private:
+  /// Time since the row before on the device, whose row ends at `end_ns`.
+  void Wait(int device, int64_t start_ns, int64_t end_ns);
   static constexpr size_t kAbsent = SIZE_MAX;
   void AddCounters(const TaskView& view, const TaskPmu* pmu, const SideSum& side, double core_mhz);
 

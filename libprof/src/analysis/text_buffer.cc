@@ -109,8 +109,12 @@ TextBuffer& TextBuffer::Decimal(double value) {
     if (rounded != 0 || !std::signbit(rounded)) return JsonMicros(static_cast<int64_t>(rounded));
   }
   // Beyond 2^53 there are no decimals left to round, and scaling would only do harm.
+  return JsonReal(std::fabs(value) < 9e12 ? std::round(thousandths) / 1000 : value);
+}
+
+TextBuffer& TextBuffer::JsonReal(double value) {
   const size_t from = size_;
-  Shortest(std::fabs(value) < 9e12 ? std::round(thousandths) / 1000 : value);
+  Shortest(value);
   if (view().substr(from).find_first_of(".e") == std::string_view::npos) Add(".0");
   return *this;
 }

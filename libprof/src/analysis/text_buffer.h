@@ -44,6 +44,8 @@ class TextBuffer {
   TextBuffer& Decimal(double value);
   /// As many digits as it takes to read the same value back: 0.55, 100.
   TextBuffer& Shortest(double value);
+  /// The same with at least one decimal, so that JSON takes it for no integer: 0.55, 100.0.
+  TextBuffer& JsonReal(double value);
   /// Quoted and escaped for JSON; bytes that are no UTF-8 become U+FFFD.
   TextBuffer& JsonString(std::string_view text);
   /// A cell of a table, quoted if it has to be.

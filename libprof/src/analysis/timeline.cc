@@ -56,13 +56,11 @@ const char* LayerName(Timeline::Layer layer) {
     case Timeline::kFramework:
     case Timeline::kCann:
     case Timeline::kHardware:
+    case Timeline::kCommunication:
+    case Timeline::kOverlap:
       break;
   }
   return "";
-}
-
-std::string DeviceLabel(int device, bool simulated) {
-  return fmt::format("NPU {}{}", simulated ? "(simulated) " : "", device);
 }
 
 uint64_t FlowId(uint32_t connection) {
@@ -79,6 +77,20 @@ TimelineFlow MarkFlow(uint64_t number, TimelineFlow::End end) {
 
 }  // namespace
 
+std::string Timeline::DeviceLabel(int device, bool simulated) {
+  return fmt::format("NPU {}{}", simulated ? "(simulated) " : "", device);
+}
+
+TimelineFlow Timeline::FlowFromHost(uint32_t connection) {
+  return HostToDevice(connection, TimelineFlow::End::kFinish);
+}
+
+bool Timeline::Link(uint32_t connection) {
+  if (connection == 0 || connection >= linked_.size()) return false;
+  linked_[connection] = true;
+  return true;
+}
+
 Timeline::Timeline(uint64_t pid, uint32_t apis, const StringPool* pool)
     : pid_(pid), pool_(pool), linked_(apis + 1ull) {}
 
@@ -94,7 +106,10 @@ void Timeline::Thread(uint64_t pid, uint64_t tid, std::string_view prefix, int64
   if (last_thread_ == tid) return;
   last_thread_ = tid;
   if (!threads_.insert(tid).second) return;
-  const std::string name = fmt::format("{}{}{}", prefix, number, suffix);
+  Thread(pid, tid, fmt::format("{}{}{}", prefix, number, suffix));
+}
+
+void Timeline::Thread(uint64_t pid, uint64_t tid, const std::string& name) {
   for (auto& writer : writers_) writer->Thread(pid, tid, name);
 }
 
@@ -133,13 +148,9 @@ void Timeline::AddTask(const TaskView& view, const HostTrace& host) {
   TimelineSlice slice{process_,      task.stream, {}, view.op ? (*pool_)[view.op->name] : view.kernel_type,
                       view.start_ns, view.end_ns, {}, {args.data(), count}};
   // Tasks inside a collective hang on the collective; operators, copies and what ACL calls start have a flow.
-  const bool linked = connection != 0 && connection < linked_.size() &&
-                      (view.op || view.is_copy || (view.track->flags & Track::kFromAcl));
-  const TimelineFlow flow = HostToDevice(connection, TimelineFlow::End::kFinish);
-  if (linked) {
-    linked_[connection] = true;
-    slice.flow = &flow;
-  }
+  const bool has_flow = view.track && (view.op || view.is_copy || (view.track->flags & Track::kFromAcl));
+  const TimelineFlow flow = FlowFromHost(connection);
+  if (has_flow && Link(connection)) slice.flow = &flow;
   Slice(slice);
 }
 

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "analysis/api_reader.h"
+#include "analysis/communication.h"
 #include "analysis/dictionary.h"
 #include "analysis/host_trace.h"
+#include "analysis/overlap.h"
 #include "analysis/step_trace.h"
 #include "analysis/task_view.h"
 #include "analysis/timeline_writer.h"
@@ -34,6 +36,7 @@ class Timeline {
     kNetworkUsage = 11,
     kHardware = 14,
     kCoreFrequency = 15,
+    kCommunication = 16,
     kNpuMemory = 17,
     kAccelerators = 19,
     kHccs = 20,
@@ -46,6 +49,7 @@ class Timeline {
     kLlc = 27,
     kSio = 28,
     kQos = 29,
+    kOverlap = 31,
   };
 
   Timeline(uint64_t pid, uint32_t apis, const StringPool* pool);
@@ -55,6 +59,11 @@ class Timeline {
   void BeginDevice(int device, bool simulated);
   void AddTask(const TaskView& view, const HostTrace& host);
   void AddSteps(const std::vector<Step>& steps);
+  /// Collectives of the device, and the tasks that `communication` keeps, which are those of this device alone.
+  void AddCollectives(int device, bool simulated, const Communication& communication, HostTrace* host);
+  /// `collectives` are those of the device.
+  void AddOverlap(int device, bool simulated, const Overlap& overlap,
+                  const std::vector<const Collective*>& collectives);
 
   /// Introduces a layer of counters, of the host without a device. Returns its process.
   uint64_t BeginCounters(Layer layer, std::optional<int> device, bool simulated);
@@ -89,6 +98,13 @@ class Timeline {
   void Process(uint64_t pid, std::string_view name, std::string_view label, Layer layer);
   void Thread(uint64_t pid, uint64_t tid, std::string_view prefix, int64_t number,
               std::string_view suffix = {});
+  /// A thread of the current process.
+  void Thread(uint64_t pid, uint64_t tid, const std::string& name);
+  static std::string DeviceLabel(int device, bool simulated);
+  /// The end of the flow that begins at a call of the host.
+  static TimelineFlow FlowFromHost(uint32_t connection);
+  /// Whether there is a call for the connection, which then shows the begin of a flow.
+  bool Link(uint32_t connection);
   void Slice(const TimelineSlice& slice);
   void ShowApi(const Api& api, HostTrace* host, bool nested);
 
@@ -99,6 +115,7 @@ class Timeline {
   std::vector<Api> held_back_;  ///< for writers that want calls in the order of their begin
   std::set<uint64_t> threads_;  ///< of the current process
   uint64_t process_ = 0;
+  uint64_t next_communication_thread_ = 0;  ///< numbered on over all devices
   std::optional<uint64_t> last_thread_;
   std::map<int, std::set<uint64_t>> mark_threads_;  ///< introduced for marks, by device
 };

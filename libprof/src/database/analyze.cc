@@ -12,11 +12,11 @@
 #include <thread>
 
 #include "analysis/clock.h"
+#include "analysis/communication.h"
 #include "analysis/device_trace.h"
 #include "analysis/host_trace.h"
 #include "analysis/output_claim.h"
 #include "analysis/text.h"
-#include "database/communication.h"
 #include "database/sqlite_file.h"
 #include "database/summary.h"
 #include "database/table_set.h"
@@ -171,7 +171,7 @@ Analysis Analyze(const Profile& profile, const ExportOptions& options, bool text
     if (options.check) options.check();
   };
   host.Load(profile, index, progress);
-  Communication communication;
+  Communication communication(&space);
   communication.LoadHost(index, &host, pool, &diagnostics, progress);
   Flips flips;
   std::vector<std::unique_ptr<DeviceTrace>> traces;

@@ -16,6 +16,7 @@
 
 #include "analysis/api_reader.h"
 #include "analysis/clock.h"
+#include "analysis/communication.h"
 #include "analysis/device_trace.h"
 #include "analysis/host_trace.h"
 #include "analysis/metadata.h"
@@ -23,7 +24,6 @@
 #include "analysis/output_claim.h"
 #include "analysis/samples/device_marks.h"
 #include "analysis/samples/run.h"
-#include "database/communication.h"
 #include "database/sqlite_file.h"
 #include "database/table_set.h"
 #include "database/task_rows.h"
@@ -69,7 +69,8 @@ class Exporter {
         host_(&pool_, &space_, &diagnostics_),
         file_(directory / fmt::format("msprof_{}.db", timestamp)),
         tables_(&file_, &pool_),
-        tasks_(profile, &host_, pool_, &tables_, &communication_) {}
+        communication_(&space_),
+        tasks_(profile, &host_, pool_, &tables_, &communication_, &space_) {}
 
   Result Run();
 

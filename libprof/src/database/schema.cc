@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/hccl_names.h"
+
 namespace npuprof::database {
 namespace {
 
@@ -116,39 +118,10 @@ const std::vector<Enumeration>& Enumerations() {
   static const std::vector<Enumeration> kEnumerations = {
       {"ENUM_API_TYPE",
        {{5000, "runtime"}, {5500, "communication"}, {10000, "node"}, {15000, "model"}, {20000, "acl"}}},
-      {"ENUM_HCCL_DATA_TYPE",
-       {{0, "INT8"},     {1, "INT16"},    {2, "INT32"},      {3, "FP16"},    {4, "FP32"},
-        {5, "INT64"},    {6, "UINT64"},   {7, "UINT8"},      {8, "UINT16"},  {9, "UINT32"},
-        {10, "FP64"},    {11, "BFP16"},   {12, "INT128"},    {14, "HIF8"},   {15, "FP8E4M3"},
-        {16, "FP8E5M2"}, {17, "FP8E8M0"}, {255, "RESERVED"}, {65534, "N/A"}, {65535, "INVALID_TYPE"}}},
-      {"ENUM_HCCL_LINK_TYPE",
-       {{0, "ON_CHIP"},
-        {1, "HCCS"},
-        {2, "PCIE"},
-        {3, "ROCE"},
-        {4, "SIO"},
-        {5, "HCCS_SW"},
-        {6, "STANDARD_ROCE"},
-        {7, "UB"},
-        {8, "UBoE"},
-        {255, "RESERVED"},
-        {65534, "N/A"},
-        {65535, "INVALID_TYPE"}}},
-      {"ENUM_HCCL_RDMA_TYPE",
-       {{0, "RDMA_SEND_NOTIFY"},
-        {1, "RDMA_SEND_PAYLOAD"},
-        {255, "RESERVED"},
-        {65534, "N/A"},
-        {65535, "INVALID_TYPE"}}},
-      {"ENUM_HCCL_TRANSPORT_TYPE",
-       {{0, "SDMA"},
-        {1, "RDMA"},
-        {2, "LOCAL"},
-        {3, "UB"},
-        {4, "ROCE"},
-        {255, "RESERVED"},
-        {65534, "N/A"},
-        {65535, "INVALID_TYPE"}}},
+      {"ENUM_HCCL_DATA_TYPE", analysis::HcclDataTypes()},
+      {"ENUM_HCCL_LINK_TYPE", analysis::HcclLinkTypes()},
+      {"ENUM_HCCL_RDMA_TYPE", analysis::HcclRdmaTypes()},
+      {"ENUM_HCCL_TRANSPORT_TYPE", analysis::HcclTransportTypes()},
       {"ENUM_MEMCPY_OPERATION",
        {{0, "host to host"},
         {1, "host to device"},

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "analysis/payload_runs.h"
+
 namespace npuprof::database {
 
 using namespace analysis;  // NOLINT: the decoder's words are used in every line
@@ -14,55 +16,12 @@ using namespace analysis;  // NOLINT: the decoder's words are used in every line
 namespace {
 
 enum LinkType : uint32_t { kOnChip = 0, kLinkHccs = 1, kLinkPcie = 2, kLinkSio = 4, kLinkHccsSwitch = 5 };
-constexpr uint32_t kTransportSdma = 0, kPayload = 1, kNoRank = UINT32_MAX;
-constexpr double kMegabyte = 1e6, kMillisecond = 1e6;
+constexpr uint32_t kNoRank = UINT32_MAX;
+constexpr double kMillisecond = 1e6;
 constexpr double kLarge = 32, kLargeRdma = 0.5;  // MB from which on a packet counts as large
 
 double Rounded(double value) {
   return std::round(value * 1e4) / 1e4;
-}
-
-struct Moment {
-  const CollectiveTask* task;
-  std::string_view name;
-  int64_t end() const { return task->start_ns + task->duration_ns; }
-  double milliseconds() const { return static_cast<double>(task->duration_ns) / kMillisecond; }
-  double megabytes() const { return static_cast<double>(task->transfer.bytes) / kMegabyte; }
-  bool moves() const {
-    return (name == "Memcpy" || name == "Reduce_Inline") && task->transfer.transport_type == kTransportSdma;
-  }
-};
-
-/// Payloads that follow each other over RDMA, from the first until the task that tells that they have arrived.
-struct Run {
-  size_t first, count, last;
-  double megabytes, milliseconds;
-};
-
-std::vector<Run> PayloadRuns(const std::vector<Moment>& tasks, std::string_view name) {
-  const bool pairwise =
-      name.find("send") != std::string_view::npos || name.find("receive") != std::string_view::npos;
-  const size_t follow = pairwise ? 3 : 5;
-  std::vector<Run> runs;
-  for (size_t i = 0; i < tasks.size();) {
-    size_t to = i;
-    double size = 0;
-    while (to < tasks.size() && tasks[to].task->transfer.rdma_type == kPayload)
-      size += tasks[to++].megabytes();
-    if (to == i) {
-      ++i;
-      continue;
-    }
-    const size_t close = to + follow - 2;
-    if (close < tasks.size()) {
-      const int64_t time = tasks[close].end() - tasks[i].task->start_ns;
-      runs.push_back({i, to - i, close, size, static_cast<double>(time) / kMillisecond});
-      i = close + 1;
-    } else {
-      i = to;
-    }
-  }
-  return runs;
 }
 
 Times TimesOf(const std::vector<Moment>& all, std::string_view name) {
@@ -75,7 +34,7 @@ Times TimesOf(const std::vector<Moment>& all, std::string_view name) {
   }
   const auto runs = PayloadRuns(plane, name);
   const auto run_at = [&](size_t place) {
-    return std::find_if(runs.begin(), runs.end(), [&](const Run& run) { return run.first == place; });
+    return std::find_if(runs.begin(), runs.end(), [&](const PayloadRun& run) { return run.first == place; });
   };
   int64_t end = plane.front().task->start_ns;
   bool moved = false;
@@ -127,7 +86,7 @@ void TakeMoves(const std::vector<Moment>& all, std::string_view name, Summary* o
     }
     pair(t, kind == kSdma ? nullptr : kKindNames[kind], size, time);
   }
-  for (const Run& run : PayloadRuns(all, name)) {
+  for (const PayloadRun& run : PayloadRuns(all, name)) {
     out->traffic[kRdma].Take(run.megabytes, run.milliseconds, kLargeRdma);
     pair(all[run.first].task->transfer, "RDMA", run.megabytes, run.milliseconds);
   }
@@ -137,27 +96,7 @@ void TakeMoves(const std::vector<Moment>& all, std::string_view name, Summary* o
   }
 }
 
-std::vector<Moment> InOrder(const std::vector<const CollectiveTask*>& of, const StringPool& pool) {
-  std::vector<Moment> tasks;
-  for (const CollectiveTask* task : of) tasks.push_back({task, pool[task->transfer.name]});
-  std::stable_sort(tasks.begin(), tasks.end(),
-                   [](const Moment& a, const Moment& b) { return a.task->start_ns < b.task->start_ns; });
-  return tasks;
-}
-
 }  // namespace
-
-std::vector<std::pair<const CollectiveTask*, double>> PayloadTimes(const Collective& collective,
-                                                                   std::vector<const CollectiveTask*> of,
-                                                                   const StringPool& pool) {
-  const std::vector<Moment> tasks = InOrder(of, pool);
-  std::vector<std::pair<const CollectiveTask*, double>> times;
-  for (const Run& run : PayloadRuns(tasks, pool[collective.name])) {
-    for (size_t i = run.first; i < run.first + run.count; ++i)
-      times.emplace_back(tasks[i].task, run.milliseconds);
-  }
-  return times;
-}
 
 double Ratio(double part, double rest) {
   return part + rest > 0 ? Rounded(part / (part + rest)) : 0;
@@ -191,7 +130,7 @@ double Traffic::LargeRatio() const {
   return packets == 0 ? 0 : Rounded(static_cast<double>(large) / static_cast<double>(packets));
 }
 
-Summary Summarise(const Collective& collective, std::vector<const CollectiveTask*> of,
+Summary Summarise(const Collective& collective, const std::vector<const CollectiveTask*>& of,
                   const StringPool& pool) {
   const std::vector<Moment> tasks = InOrder(of, pool);
   Summary out;

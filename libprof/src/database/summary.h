@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/communication.h"
 #include "analysis/string_pool.h"
-#include "database/communication.h"
 
 namespace npuprof::database {
 
@@ -51,13 +51,9 @@ struct Summary {
 };
 
 /// `tasks` are those of the collective.
-Summary Summarise(const Collective& collective, std::vector<const CollectiveTask*> tasks,
+Summary Summarise(const analysis::Collective& collective,
+                  const std::vector<const analysis::CollectiveTask*>& tasks,
                   const analysis::StringPool& pool);
-
-/// Payloads over RDMA that are known to have arrived, and the ms from the first of their run until then.
-std::vector<std::pair<const CollectiveTask*, double>> PayloadTimes(const Collective& collective,
-                                                                   std::vector<const CollectiveTask*> tasks,
-                                                                   const analysis::StringPool& pool);
 
 /// What the published analysis makes of several devices: of collectives with one name the one of the first device stays,
 /// of the matrix the pairs of all.

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analysis/names.h"
-#include "database/summary.h"
+#include "analysis/payload_runs.h"
 
 namespace npuprof::database {
 
@@ -15,12 +15,11 @@ using namespace analysis;  // NOLINT: the decoder's words are used in every line
 namespace {
 
 constexpr int64_t kUnconnected = -1;
-enum OverlapType : unsigned { kComputing, kCommunicating, kOnlyCommunicating, kFree };
 
 }  // namespace
 
 TaskRows::TaskRows(const Profile& profile, HostTrace* host, const StringPool& pool, TableSet* tables,
-                   Communication* communication)
+                   Communication* communication, SpillSpace* space)
     : host_(host),
       pool_(pool),
       tables_(tables),
@@ -29,7 +28,8 @@ TaskRows::TaskRows(const Profile& profile, HostTrace* host, const StringPool& po
       process_(profile.pid()),
       task_(tables->Of("TASK")),
       computed_(tables->Of("COMPUTE_TASK_INFO")),
-      counted_(tables->Of("TASK_PMU_INFO")) {}
+      counted_(tables->Of("TASK_PMU_INFO")),
+      overlap_(space) {}
 
 void TaskRows::BeginDevice(const DeviceInfo& device, const DeviceTrace& trace, const DeviceClock& clock,
                            const PmuColumns* columns) {
@@ -64,8 +64,6 @@ void TaskRows::Add(const DeviceTask& task) {
   const std::string_view type = track ? std::string_view(host_->type_name(track->type)) : SqeName(task.sqe);
   task_.Row({view.start_ns, view.end_ns, device_->id, connection, number, process_, strings_.Of(type),
              task.is_subtask ? task.context : kNoContext, task.stream, task.task, view.model});
-  first_ns_ = std::min(first_ns_, view.start_ns);
-  last_ns_ = std::max(last_ns_, view.end_ns);
   if (view.is_copy && track->copy != 0) {
     const Copy& copy = host_->copy(track->copy);
     constexpr uint16_t kMostDirection = 7, kOther = UINT16_MAX;
@@ -73,19 +71,13 @@ void TaskRows::Add(const DeviceTask& task) {
       tables_->Row("MEMCPY_INFO",
                    {number, copy.bytes, copy.direction <= kMostDirection ? copy.direction : kOther});
   }
+  const bool schedules = view.op && communication_->Schedules(view, pool_);
+  overlap_.Add(view.start_ns, view.end_ns, view.op && !schedules);
   if (view.op) {
-    const bool schedules = SchedulesCollectives(view);
-    if (!schedules) computing_.push_back({view.start_ns, view.end_ns});
     if (fresh) Describe(view, number, schedules);
     Count(view, number);
   }
   communication_->Add(view, host_, number);
-}
-
-bool TaskRows::SchedulesCollectives(const TaskView& view) const {
-  const std::string_view name = strings_.all()[static_cast<size_t>(strings_.OfPool(view.op->name))];
-  return communication_->IssuesCollectives(view.task->stream) || name.ends_with("AicpuKernel") ||
-         name.ends_with("AivKernel");
 }
 
 void TaskRows::Describe(const TaskView& view, uint64_t task, bool schedules) {
@@ -120,27 +112,18 @@ void TaskRows::AddMark(uint64_t number, const DeviceMark& mark) {
              strings_.Of("MsTx"), kNoContext, mark.stream, mark.task, kNoModel});
 }
 
-void TaskRows::Overlap(const std::vector<Span>& spans, unsigned type) {
-  for (const Span& span : spans)
-    tables_->Row("OVERLAP_ANALYSIS", {next_overlap_++, device_->id, span.begin, span.end, type});
-}
-
 void TaskRows::EndDevice() {
   std::vector<Span> communicating;
   for (const Collective& collective : communication_->collectives()) {
     if (collective.device == device_->id) communicating.push_back({collective.start_ns, collective.end_ns});
   }
-  const auto computing = Union(std::move(computing_)), communication = Union(std::move(communicating));
-  Overlap(computing, kComputing);
-  Overlap(communication, kCommunicating);
-  Overlap(Without(communication, computing), kOnlyCommunicating);
-  if (first_ns_ < last_ns_)
-    Overlap(Without(Without({{first_ns_, last_ns_}}, computing), communication), kFree);
-  computing_.clear();
+  overlap_.ForEach(Union(std::move(communicating)), [&](OverlapKind kind, const Span& span) {
+    tables_->Row("OVERLAP_ANALYSIS",
+                 {next_overlap_++, device_->id, span.begin, span.end, static_cast<unsigned>(kind)});
+  });
+  overlap_.Clear();
   numbers_.clear();
   loader_.reset();
-  first_ns_ = INT64_MAX;
-  last_ns_ = INT64_MIN;
 }
 
 void TaskRows::Communicated() {

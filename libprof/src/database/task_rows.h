@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "analysis/clock.h"
+#include "analysis/communication.h"
 #include "analysis/device_trace.h"
 #include "analysis/host_trace.h"
+#include "analysis/overlap.h"
 #include "analysis/pmu_columns.h"
 #include "analysis/profile.h"
 #include "analysis/record_reader.h"
 #include "analysis/samples/device_marks.h"
 #include "analysis/task_view.h"
-#include "database/communication.h"
-#include "database/overlap.h"
 #include "database/table_set.h"
 
 namespace npuprof::database {
@@ -25,7 +25,7 @@ namespace npuprof::database {
 class TaskRows {
  public:
   TaskRows(const analysis::Profile& profile, analysis::HostTrace* host, const analysis::StringPool& pool,
-           TableSet* tables, Communication* communication);
+           TableSet* tables, analysis::Communication* communication, analysis::SpillSpace* space);
 
   /// What is passed lives until EndDevice(). `columns` is null if there are no counters.
   void BeginDevice(const analysis::DeviceInfo& device, const analysis::DeviceTrace& trace,
@@ -43,13 +43,11 @@ class TaskRows {
   std::pair<uint64_t, bool> Number(const analysis::DeviceTask& task);
   void Describe(const analysis::TaskView& view, uint64_t task, bool schedules);
   void Count(const analysis::TaskView& view, uint64_t task);
-  bool SchedulesCollectives(const analysis::TaskView& view) const;
-  void Overlap(const std::vector<Span>& spans, unsigned type);
 
   analysis::HostTrace* host_;
   const analysis::StringPool& pool_;
   TableSet* tables_;
-  Communication* communication_;
+  analysis::Communication* communication_;
   Strings& strings_;
   uint64_t process_;
   Table &task_, &computed_, &counted_;
@@ -61,8 +59,7 @@ class TaskRows {
   std::unique_ptr<analysis::RecordLoader> loader_;
   std::vector<std::pair<size_t, int64_t>> counters_;  // column and name
   std::unordered_map<uint64_t, uint64_t> numbers_;    // of the device's tasks, by their identifiers
-  std::vector<Span> computing_;
-  int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
+  analysis::Overlap overlap_;
   uint64_t next_task_ = 0, next_overlap_ = 0;
 };
 

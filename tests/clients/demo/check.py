@@ -111,10 +111,12 @@ def stalled(prof, totals):
 
 
 def operators(tables):
-    """How often each operator ran, by all that describes it but its times."""
+    """How often each operator ran, by all that describes it but its times. Names of collectives tell their group, which has another
+    number in each run: of them the type is compared."""
     keys = ("Device_id", "Op Name", "OP Type", "OP State", "Task Type", "Block Num", "Input Shapes", "Input Data Types",
             "Output Shapes", "Output Data Types", "aic_total_cycles", "aiv_total_cycles")
-    return Counter(tuple(row[k] for k in keys) for row in table(tables, "op_summary"))
+    return Counter(tuple(row["OP Type"] if k == "Op Name" and row["Task Type"] == "COMMUNICATION" else row[k] for k in keys)
+                   for row in table(tables, "op_summary"))
 
 
 def tasks(tables):

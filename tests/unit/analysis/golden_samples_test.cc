@@ -102,7 +102,7 @@ TEST(GoldenSampleTimes, AreThoseOfTheRecordsWhereTheOthersAreRounded) {
 }
 
 constexpr unsigned kFramework = 6, kHardware = 14, kNpuMemory = 17, kHccs = 20, kNic = 21, kRoce = 22,
-                   kHbm = 24, kSoc = 25, kLlc = 27, kOverlap = 31, kCommunication = 16;
+                   kHbm = 24, kSoc = 25, kLlc = 27;
 
 struct Events {
   std::map<std::string, std::map<int64_t, double>> counters;  // by process, counter and series
@@ -127,8 +127,7 @@ Events ReadEvents(const fs::path& path, bool theirs) {
         events.counters[event.at("pid").dump() + " " + name + " " + label]
                        [Nanoseconds(event.at("ts").get<std::string>())] = value.get<double>();
       }
-    } else if (phase == "M" && event.at("name").get<std::string>().starts_with("process") &&
-               layer != kOverlap && layer != kCommunication) {
+    } else if (phase == "M" && event.at("name").get<std::string>().starts_with("process")) {
       events.processes.insert(event.dump());
     } else if (event.value("cat", "") == "MsTx" || (phase == "X" && layer == kFramework) ||
                (phase == "X" && layer == kHardware && !event.contains("cat") &&

@@ -80,6 +80,7 @@ TEST(Command, RefusalNamesTheValueAndWhatIsAllowed) {
       {"", "a command is missing; known are record, export, info, list, verify, repair, report"},
       {"export a b c", "npuprof export does not take 'b' 'c'; see npuprof export --help"},
       {"export", "PROF_DIR is required; see npuprof export --help"},
+      {"export --frob", "npuprof export does not take '--frob'; see npuprof export --help"},
       {"list --frob", "npuprof list does not take '--frob'; see npuprof list --help"},
       {"record ./a --b", "npuprof record does not take './a' '--b'; write the program to run after '--'"},
       {"record --frob -- true", "npuprof record does not take '--frob'; see npuprof record --help"},

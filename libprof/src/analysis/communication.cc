@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "database/communication.h"
+#include "analysis/communication.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,7 @@
 #include "analysis/names.h"
 #include "analysis/record_reader.h"
 
-namespace npuprof::database {
-
-using namespace analysis;  // NOLINT: the decoder's words are used in every line
+namespace npuprof::analysis {
 
 namespace {
 
@@ -47,6 +45,7 @@ Transfer ReadIssued(const uint8_t* part, HostTrace* host) {
   out.remote_rank = Get<uint32_t>(part, 28);
   out.ranks = Get<uint32_t>(part, 32);
   out.notify = Get<uint64_t>(part, 40);
+  out.estimated_us = Get<double>(part, 56);
   out.bytes = Get<uint64_t>(part, 80);
   out.plane = Get<uint16_t>(part, 98);
   out.data_type = part[101];
@@ -138,6 +137,7 @@ void Communication::ReadTransfers(const SliceIndex& index, HostTrace* host, Thre
       out.ranks = Get<uint32_t>(record, 56);
       out.plane = Get<uint32_t>(record, 64);
       out.notify = Get<uint64_t>(record, 72);
+      out.estimated_us = Get<double>(record, 88);
       out.bytes = Get<uint64_t>(record, 112);
       out.data_type = Get<uint32_t>(record, 124);
       out.link_type = Get<uint32_t>(record, 128);
@@ -198,6 +198,8 @@ size_t Communication::CollectiveOf(const TaskView& view, const Operator& op, con
   Collective out;
   out.device = view.device;
   out.name = op.name;
+  out.type = op.type;
+  out.model = view.model;
   out.connection = connection;
   out.first_track = view.task->track;
   out.start_ns = view.start_ns;
@@ -251,14 +253,37 @@ void Communication::Add(const TaskView& view, HostTrace* host, uint64_t task) {
   size_t place;
   if (master) {
     place = CollectiveOf(view, *collective, *pool_);
-    collectives_[place].end_ns = std::max(collectives_[place].end_ns, view.end_ns);
+    Master(view, &collectives_[place]);
   } else {
     const auto latest = latest_.find({view.device, view.track->connection, collective->name});
     place = latest != latest_.end() ? latest->second : CollectiveOf(view, *collective, *pool_);
   }
   if (!part || !part->announced) return;
   planes_[{place, view.task->stream}] = part->transfer.plane;
-  tasks_.push_back({place, task, part->transfer, view.start_ns, view.end_ns - view.start_ns, master});
+  Keep(view, place, task, part->transfer, master);
+}
+
+// A task of another plane may come first, and is no part of the time of the collective.
+void Communication::Master(const TaskView& view, Collective* collective) {
+  if (!collective->mastered) {
+    collective->mastered = true;
+    collective->start_ns = view.start_ns;
+    collective->end_ns = view.end_ns;
+  }
+  collective->end_ns = std::max(collective->end_ns, view.end_ns);
+}
+
+void Communication::Keep(const TaskView& view, size_t collective, uint64_t task, const Transfer& transfer,
+                         bool master) {
+  if (!keeps_tasks_) return;
+  tasks_.push_back({collective, task, transfer, view.start_ns, view.end_ns - view.start_ns, master,
+                    view.task->stream, view.task->task,
+                    view.task->is_subtask ? view.task->context : kNoContext, view.model});
+}
+
+bool Communication::Schedules(const TaskView& view, const StringPool& pool) const {
+  const std::string_view name = pool[view.op->name];
+  return IssuesCollectives(view.task->stream) || name.ends_with("AicpuKernel") || name.ends_with("AivKernel");
 }
 
 // Of such a task the host knows nothing: the device tells it by stream and number, and the group says to which of the
@@ -287,8 +312,8 @@ void Communication::AddIssued(const TaskView& view, uint64_t task) {
     while (taken(plane->second)) ++plane->second;
   }
   transfer.plane = plane->second;
-  if (master) collectives_[place].end_ns = std::max(collectives_[place].end_ns, view.end_ns);
-  tasks_.push_back({place, task, transfer, view.start_ns, view.end_ns - view.start_ns, master});
+  if (master) Master(view, &collectives_[place]);
+  Keep(view, place, task, transfer, master);
 }
 
-}  // namespace npuprof::database
+}  // namespace npuprof::analysis
