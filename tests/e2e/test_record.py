@@ -16,10 +16,10 @@ SERVE = os.path.join(CLIENTS, "serve")
 class Service:
     """The client `serve`, alone or under a command."""
 
-    def __init__(self, *prefix, **env):
-        self.process = subprocess.Popen([*prefix, SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, *prefix, late=False, **env):
+        self.process = subprocess.Popen([*prefix, SERVE, *["late"] * late], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env=environment(**env))
-        assert self.process.stdout.readline() == "ready\n", self.process.stderr.read()
+        assert self.process.stdout.readline() == ("waits\n" if late else "ready\n"), self.process.stderr.read()
 
     @property
     def pid(self):
@@ -107,6 +107,40 @@ class Attach(RecordTest):
         self.assertEqual(9, self.kernels(path))
         self.assertEqual("done", service.tell("work 2"))
         self.assertEqual(("11", 0), service.end()[::2])
+
+    def test_a_process_that_has_only_loaded_the_library_is_waited_for(self):
+        service, out = self.service(late=True), self.fresh("out")
+        self.assertEqual("none", self.state(service.pid))
+        process = subprocess.Popen([NPUPROF, "record", "--pid", str(service.pid), "-o", out], stderr=subprocess.PIPE, text=True,
+                                   env=environment(), cwd=self.dir)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.assertIn("has not used a runtime yet; it is recorded from when it does", process.stderr.readline())
+        self.assertEqual("ready", service.tell("begin"))
+        self.assertIn("recording process", process.stderr.readline())
+        self.assertEqual("done", service.tell("work 6"))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        path, = self.profiles(out)
+        self.assertEqual((0, 6), (process.returncode, self.kernels(path)))
+        self.assertEqual(("6", 0), service.end()[::2])
+
+    def test_the_wait_for_a_process_ends_with_it_and_with_a_signal(self):
+        for end in ("process", "signal"):
+            with self.subTest(end=end):
+                service, out = self.service(late=True), self.fresh(end)
+                process = subprocess.Popen([NPUPROF, "record", "--pid", str(service.pid), "-o", out], stderr=subprocess.PIPE,
+                                           text=True, env=environment(), cwd=self.dir)
+                self.addCleanup(lambda process=process: process.poll() is None and process.kill())
+                process.stderr.readline()
+                if end == "process":
+                    service.end()
+                else:
+                    process.send_signal(signal.SIGINT)
+                said = process.communicate(timeout=60)[1]
+                self.assertEqual(1, process.returncode, said)
+                self.assertIn("it does not exist" if end == "process" else "interrupted (SIGINT) before it had used a runtime",
+                              said)
+                self.assertEqual([], self.profiles(out))
 
     def test_it_can_be_looked_at_and_ended_by_another_command(self):
         service, out = self.service(), self.fresh("out")
@@ -293,9 +327,10 @@ class Attach(RecordTest):
     def test_a_forked_child_is_not_taken_for_its_parent(self):
         service = self.service()
         child = int(service.tell("fork"))
-        self.command("--pid", child, "--status", status=1)
+        self.assertIn("has not used a runtime yet", self.command("--pid", child, "--status").stdout)
         self.command("-o", self.fresh("out"), "--pid", service.pid, "--start")
-        self.command("--pid", child, "--status", status=1)
+        self.assertEqual("none", self.state(child))
+        self.command("--pid", child, "--stop", status=1)
         self.assertEqual("recording", self.state(service.pid))
         self.command("--pid", service.pid, "--stop")
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -32,6 +33,9 @@ using std::chrono::seconds;
 // Completing a directory waits for tasks and for the disk.
 constexpr seconds kStatusPatience{10}, kWorkPatience{60};
 constexpr milliseconds kLook{10};
+// Between the making of a door and its first words.
+constexpr int kLooksAtANewDoor = 100;
+constexpr const char* kLibraries[] = {"libaclprof.so", "libmsprofiler.so", "libprofapi.so"};
 
 std::string ReadAll(const fs::path& path) {
   std::ifstream file(path);
@@ -44,24 +48,24 @@ std::string ReadAll(const fs::path& path) {
   throw Error(fmt::format("cannot attach to process {}: {}", pid, why));
 }
 
-// Why no door was found.
-[[noreturn]] void ExplainAbsence(int pid, const fs::path& proc) {
+// Refuses a process that will never have a door, whatever it uses.
+void RefuseIfItNeverWill(int pid, const fs::path& proc) {
   const std::string maps = ReadAll(proc / "maps");
-  for (const char* library : {"libaclprof.so", "libmsprofiler.so", "libprofapi.so"}) {
-    if (maps.find(library) != std::string::npos) {
-      Refuse(pid, fmt::format("it has {}, but either it has not used a runtime yet, or it was started with "
-                              "NPUPROF_ATTACH=off, "
-                              "or it has closed all its descriptors",
-                              library));
-    }
+  if (std::none_of(std::begin(kLibraries), std::end(kLibraries),
+                   [&](const char* name) { return maps.find(name) != std::string::npos; })) {
+    Refuse(
+        pid,
+        "it has not loaded libaclprof; start it with 'npuprof record -- PROGRAM' in an environment where it "
+        "does");
   }
-  Refuse(pid,
-         "it has not loaded libaclprof; start it with 'npuprof record -- PROGRAM' in an environment where it "
-         "does");
+  const std::string off = std::string("NPUPROF_ATTACH=off") + '\0';
+  const std::string given = '\0' + ReadAll(proc / "environ");
+  if (given.find('\0' + off) != std::string::npos) Refuse(pid, "it was started with NPUPROF_ATTACH=off");
 }
 
-// The descriptor that the process has of its door, opened anew; the kernel judges whether we may.
-int OpenDoor(int pid) {
+// The descriptor that the process has of its door, opened anew; the kernel judges whether we may. -1 if it has none and may
+// come to have one.
+int FindDoor(int pid) {
   const fs::path proc = fmt::format("/proc/{}", pid);
   std::error_code error;
   if (!fs::exists(proc / "stat", error)) Refuse(pid, "it does not exist");
@@ -76,7 +80,15 @@ int OpenDoor(int pid) {
     if (fd >= 0) return fd;
     if (errno != ENOENT) Refuse(pid, std::strerror(errno));
   }
-  ExplainAbsence(pid, proc);
+  RefuseIfItNeverWill(pid, proc);
+  return -1;
+}
+
+int OpenDoor(int pid) {
+  const int fd = FindDoor(pid);
+  if (fd < 0)
+    Refuse(pid, "it has libaclprof, but it has not used a runtime yet, or it has closed all its descriptors");
+  return fd;
 }
 
 // The id of a process as it sees it itself, which a container makes another one.
@@ -93,10 +105,7 @@ int OwnId(int pid) {
 class Target::Block {
  public:
   explicit Block(int pid) : fd_(OpenDoor(pid)) {
-    struct stat file {};
-    if (fstat(fd_, &file) == 0 && file.st_size == sizeof(DoorBlock)) {
-      memory_ = mmap(nullptr, sizeof(DoorBlock), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-    }
+    for (int look = 0; look < kLooksAtANewDoor && !IsMade(); ++look) std::this_thread::sleep_for(kLook);
     if (memory_ == MAP_FAILED ||
         std::memcmp(block().magic, DoorBlock::kMagic, sizeof DoorBlock::kMagic) != 0) {
       Release();
@@ -126,6 +135,12 @@ class Target::Block {
   };
 
  private:
+  bool IsMade() {
+    struct stat file {};
+    if (memory_ == MAP_FAILED && fstat(fd_, &file) == 0 && file.st_size == sizeof(DoorBlock))
+      memory_ = mmap(nullptr, sizeof(DoorBlock), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    return memory_ != MAP_FAILED && block().magic[0] != '\0';
+  }
   void Release() {
     if (memory_ != MAP_FAILED) munmap(memory_, sizeof(DoorBlock));
     close(fd_);
@@ -133,6 +148,21 @@ class Target::Block {
   int fd_;
   void* memory_ = MAP_FAILED;
 };
+
+bool HasUsedRuntime(int pid) {
+  const int fd = FindDoor(pid);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
+void AwaitRuntime(int pid, const Interruption& interruption) {
+  while (!HasUsedRuntime(pid)) {
+    if (interruption.signal() != 0)
+      Refuse(pid,
+             fmt::format("interrupted ({}) before it had used a runtime", SignalName(interruption.signal())));
+    std::this_thread::sleep_for(kLook);
+  }
+}
 
 Target::Target(int pid) : pid_(pid), block_(std::make_unique<Block>(pid)) {}
 Target::~Target() = default;

@@ -11,6 +11,14 @@
 
 namespace npuprof::cli {
 
+/**
+ * A process that has the library loaded has nobody yet who answers, until it first uses a runtime.
+ * @throws Error if it cannot be attached to whatever it does: no library, another user's, told not to be found
+ */
+bool HasUsedRuntime(int pid);
+/** Waits until it has. @throws Error as above, and if it ends or @p interruption comes before */
+void AwaitRuntime(int pid, const Interruption& interruption);
+
 class Target {
  public:
   /** What a process answered. */

@@ -195,7 +195,8 @@ int RunAndRecord(const Options& options, const std::vector<std::string>& program
 }
 
 int ShowStatus(const Options& options) {
-  const Target::Answer answer = Target(options.pid).Status();
+  const bool used = HasUsedRuntime(options.pid);
+  const Target::Answer answer = used ? Target(options.pid).Status() : Target::Answer{"none", "", ""};
   if (options.json) {
     fmt::print(
         "{}\n",
@@ -209,6 +210,8 @@ int ShowStatus(const Options& options) {
     fmt::print("process {} profiles itself into {}\n", options.pid, answer.directory);
   else if (answer.state == "waiting")
     fmt::print("process {} will be recorded when the delay has passed\n", options.pid);
+  else if (!used)
+    fmt::print("process {} is not recorded; it has not used a runtime yet\n", options.pid);
   else
     fmt::print("process {} is not recorded{}\n", options.pid, last);
   return 0;
@@ -267,8 +270,15 @@ int AttachAndRecord(const Options& options) {
   variables.emplace_back("NPUPROF_RECORD_DIR", output.string());
   if (!options.start) variables.emplace_back("NPUPROF_RECORD_NOTES", notes.path());
   const NewDirectories directories(output);
-  Target target(options.pid);
   const Interruption interruption;
+  if (!HasUsedRuntime(options.pid)) {
+    fmt::print(stderr,
+               "npuprof: process {} has not used a runtime yet; it is recorded from when it does, Ctrl-C "
+               "ends the wait\n",
+               options.pid);
+    AwaitRuntime(options.pid, interruption);
+  }
+  Target target(options.pid);
   const Target::Answer answer = target.Start(variables, interruption);
   if (options.start) {
     if (options.json)

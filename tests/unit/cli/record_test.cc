@@ -145,19 +145,27 @@ TEST(Record, ProcessesThatCannotBeAttachedToAreExplained) {
   }
 }
 
-TEST(Attach, ToAProcessThatHasOnlyLoadedTheLibraryIsRefusedWithTheReason) {
+TEST(Attach, AProcessThatHasOnlyLoadedTheLibraryIsSpokenOf) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a plain program cannot load a library with sanitizers";
 #endif
   Scratch scratch;
-  const Finished run =
-      Shell(scratch, "LD_PRELOAD=" + std::string(NPUPROF_LIBRARY) +
-                         " sleep 60 & until grep -q libaclprof /proc/$!/maps; do sleep 0.02; done\n" +
-                         kNpuprof + " record -o " + scratch.path().string() +
-                         "/out --pid $!; status=$?; kill $!; exit $status");
-  EXPECT_EQ(run.status, 1);
-  EXPECT_NE(run.err.find("it has libaclprof.so, but either it has not used a runtime yet"), std::string::npos)
-      << run.err;
+  const auto ask = [&](const std::string& setting, const std::string& verb) {
+    return Shell(scratch, setting + " LD_PRELOAD=" + std::string(NPUPROF_LIBRARY) +
+                              " sleep 60 & until grep -q libaclprof /proc/$!/maps; do sleep 0.02; done\n" +
+                              kNpuprof + " record --pid $! " + verb + "; status=$?; kill $!; exit $status");
+  };
+  const Finished status = ask("", "--status");
+  EXPECT_EQ(status.status, 0);
+  EXPECT_NE(status.out.find("is not recorded; it has not used a runtime yet"), std::string::npos)
+      << status.err;
+  const Finished stop = ask("", "--stop");
+  EXPECT_EQ(stop.status, 1);
+  EXPECT_NE(stop.err.find("it has libaclprof, but it has not used a runtime yet"), std::string::npos)
+      << stop.err;
+  const Finished hidden = ask("NPUPROF_ATTACH=off", "--status");
+  EXPECT_EQ(hidden.status, 1);
+  EXPECT_NE(hidden.err.find("it was started with NPUPROF_ATTACH=off"), std::string::npos) << hidden.err;
 }
 
 TEST(Record, UnaskedHostDataIsNotInTheEnvironmentEvenIfItWasBefore) {
