@@ -24,7 +24,7 @@ constexpr const char* kProbeAll = "/sys/bus/pci/drivers_autoprobe";
 int Further(int n) {
   return n + 1 + n / 3;
 }
-constexpr int kReloads = 4;
+constexpr int kReloads = 2;
 // By how many allocations one binding may differ from the next: a cache of the kernel's has room or has not.
 constexpr int kSpread = 3;
 
