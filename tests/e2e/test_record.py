@@ -138,8 +138,9 @@ class Attach(RecordTest):
                     process.send_signal(signal.SIGINT)
                 said = process.communicate(timeout=60)[1]
                 self.assertEqual(1, process.returncode, said)
-                self.assertIn("it does not exist" if end == "process" else "interrupted (SIGINT) before it had used a runtime",
-                              said)
+                # What has ended is there until its parent has looked.
+                self.assertRegex(said, "it (has ended|does not exist)\n" if end == "process" else
+                                 r"interrupted \(SIGINT\) before it had used a runtime\n")
                 self.assertEqual([], self.profiles(out))
 
     def test_it_can_be_looked_at_and_ended_by_another_command(self):

@@ -33,8 +33,8 @@ using std::chrono::seconds;
 // Completing a directory waits for tasks and for the disk.
 constexpr seconds kStatusPatience{10}, kWorkPatience{60};
 constexpr milliseconds kLook{10};
-// Between the making of a door and its first words.
-constexpr int kLooksAtANewDoor = 100;
+// For what takes a process a moment: the first words of a new door, its own end.
+constexpr int kLooks = 100;
 constexpr const char* kLibraries[] = {"libaclprof.so", "libmsprofiler.so", "libprofapi.so"};
 
 std::string ReadAll(const fs::path& path) {
@@ -48,9 +48,22 @@ std::string ReadAll(const fs::path& path) {
   throw Error(fmt::format("cannot attach to process {}: {}", pid, why));
 }
 
+bool Lives(int pid) {
+  const std::string stat = ReadAll(fmt::format("/proc/{}/stat", pid));
+  const size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] != 'Z' &&
+         stat[name_end + 2] != 'X';
+}
+
 // Refuses a process that will never have a door, whatever it uses.
 void RefuseIfItNeverWill(int pid, const fs::path& proc) {
-  const std::string maps = ReadAll(proc / "maps");
+  std::string maps = ReadAll(proc / "maps");
+  // One that ends has lost its memory a moment before it says so.
+  for (int look = 0; look < kLooks && maps.empty() && Lives(pid); ++look) {
+    std::this_thread::sleep_for(kLook);
+    maps = ReadAll(proc / "maps");
+  }
+  if (!Lives(pid)) Refuse(pid, "it has ended");
   if (std::none_of(std::begin(kLibraries), std::end(kLibraries),
                    [&](const char* name) { return maps.find(name) != std::string::npos; })) {
     Refuse(
@@ -105,7 +118,7 @@ int OwnId(int pid) {
 class Target::Block {
  public:
   explicit Block(int pid) : fd_(OpenDoor(pid)) {
-    for (int look = 0; look < kLooksAtANewDoor && !IsMade(); ++look) std::this_thread::sleep_for(kLook);
+    for (int look = 0; look < kLooks && !IsMade(); ++look) std::this_thread::sleep_for(kLook);
     if (memory_ == MAP_FAILED ||
         std::memcmp(block().magic, DoorBlock::kMagic, sizeof DoorBlock::kMagic) != 0) {
       Release();
@@ -168,10 +181,7 @@ Target::Target(int pid) : pid_(pid), block_(std::make_unique<Block>(pid)) {}
 Target::~Target() = default;
 
 bool Target::lives() const {
-  const std::string stat = ReadAll(fmt::format("/proc/{}/stat", pid_));
-  const size_t name_end = stat.rfind(')');
-  return name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] != 'Z' &&
-         stat[name_end + 2] != 'X';
+  return Lives(pid_);
 }
 
 // Judges whether to wait on, for what one request of a command waits for.
