@@ -139,6 +139,24 @@ class DiskFault(FaultTest):
         self.assertEqual(1, stderr.count("No such file or directory"), stderr)
         self.assertIn("aclprofStop returned 500005", stderr)
 
+    def test_a_removed_output_root_is_named_once_and_the_next_session_makes_it_anew(self):
+        root = os.path.join(self.dir, "root")
+        directory = os.path.join(root, "below")
+        os.makedirs(directory)
+        with subprocess.Popen([os.path.join(CLIENTS, "workload"), directory, "tasks=200000", *WORK], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, env=environment()) as process:
+            while not glob.glob(os.path.join(directory, "PROF_*/device_0/data/stars*")) and process.poll() is None:
+                time.sleep(0.01)
+            while os.path.exists(root):
+                shutil.rmtree(root, ignore_errors=True)
+            _, stderr = process.communicate(timeout=120)
+        self.assertEqual(1, process.returncode, stderr)
+        self.assertEqual(1, stderr.count("No such file or directory"), stderr)
+        self.assertIn("aclprofStop returned 500005", stderr)
+        self.assertFalse(os.path.exists(root), "nobody made it again behind the back of who removed it")
+        _, profile = self.workload(directory, "tasks=10")
+        self.assertTrue(profile.manifest["complete"])
+
     def suffered(self, path, fault, seconds):
         """Lets the disk have a fault for so long and kills the process a second after. Returns what had ended before the
         disk came back, and the profile."""
@@ -181,7 +199,7 @@ class DiskFault(FaultTest):
         self.assertEqual(0, profile.lost())
         self.assertEqual([], self.errors(profile))
 
-    @on_drain_paths("uring", "pwritev")
+    @on_each_drain_path
     def test_what_a_stalled_disk_leaves_no_room_for_is_counted_with_its_cause(self, path):
         model, profile = self.workload(self.fresh("small"), "tasks=60000", *WORK, NPUPROF_DISK_FAULT="stall=0:2500",
                                        NPUPROF_STAGING_MB=1, NPUPROF_HOST_RING_MB=1, NPUPROF_RING_RECORDS=4096,

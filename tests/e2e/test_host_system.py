@@ -49,6 +49,22 @@ class HostSystem(ClientTest):
                 self.assertLessEqual(len(times), length // PERIOD + 2)
                 self.assertGreater(len(times), length // PERIOD // 8)
 
+    def test_machine_and_process_are_sampled_as_often_as_asked_for(self):
+        # A second of work, so that there are ten samples at least of either.
+        directory = self.fresh("often")
+        for hertz, period in (("10", 100_000_000), ("25", 40_000_000)):
+            with self.subTest(hertz=hertz):
+                _, profile = self.workload(os.path.join(directory, hertz), "tasks=1", "cycles=2160000000", "set=8:cpu,mem",
+                                           "set=9:cpu,mem", f"set=10:{hertz}")
+                kinds = {k["kind"]: k["sampling"] for k in profile.manifest["host"]["kinds"] if "sampling" in k}
+                for kind in ("host_sys_cpu", "host_sys_mem", "host_cpu", "host_mem"):
+                    times, told = self.times(profile, kind), kinds[kind]
+                    self.assertEqual((period, len(times)), (told["period_ns"], told["samples"]), kind)
+                    *counted, _ = (b - a for a, b in zip(times, times[1:]))
+                    self.assertEqual(max(abs(gap - period) for gap in counted), told["worst_error_ns"], kind)
+                    # Late ones are made up for or left out: on the whole never faster than asked for.
+                    self.assertGreaterEqual(times[-1] - times[0], (len(times) - 2) * period, kind)
+
     def test_most_samples_come_in_time(self):
         """Half of the intervals are within half a period of it; a machine that is busy elsewhere may spoil a window."""
         for window in range(5):

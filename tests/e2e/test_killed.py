@@ -137,6 +137,40 @@ class KilledAtRandom(ClientTest):
               f"the machine was late by up to {max(late for _, late in self.machine.late) / 1e6:.0f} ms")
 
 
+class KilledEarly(ClientTest):
+    """Killed while Start is under way: whatever it has made by then confuses nobody."""
+    serial = True
+    timeout = 600
+
+    def test_a_kill_before_start_returned_leaves_what_can_be_told_and_repaired(self):
+        chance, states = random.Random(), []
+        for number in range(40):
+            out = self.fresh(f"early{number}")
+            with subprocess.Popen([os.path.join(CLIENTS, "forever"), out], stdout=subprocess.PIPE, text=True,
+                                  env=environment()) as process:
+                # From the first sign of a directory on; Start takes a few milliseconds.
+                while not (found := glob.glob(os.path.join(out, "PROF_*"))) and process.poll() is None:
+                    pass
+                time.sleep(chance.choice((0, 0, chance.uniform(0, 0.01))))
+                process.send_signal(signal.SIGKILL)
+            (path,) = found
+            with self.subTest(number=number, left=sorted(os.listdir(path))):
+                for verb in ("verify", "repair", "verify", "info", "export"):
+                    arguments = (path, "--output", path + ".out") if verb == "export" else (path,)
+                    status, answer = as_json(verb, *arguments)
+                    self.assertIn(status, (0, 1, 3, 4), (verb, answer))
+                    # An answer, or one sentence that says what is missing.
+                    if not isinstance(answer, dict):
+                        self.assertRegex(answer, r"^npuprof: [^\n]+\n$")
+                    if verb == "verify" and os.path.exists(os.path.join(path, "npuprof")):
+                        states.append(answer["state"])
+        self.assertEqual({"torn"}, set(states))
+        # The directory of one that was killed is in nobody's way.
+        self.run_client("workload", out, "tasks=10")
+        (later,) = set(glob.glob(os.path.join(out, "PROF_*"))) - {path}
+        self.assertTrue(Profile(later).manifest["complete"])
+
+
 class Repairing(ClientTest):
     def test_a_directory_that_is_written_is_left_alone(self):
         directory = self.fresh("alive")

@@ -124,6 +124,33 @@ class Rotation(ClientTest):
         self.assert_chained(profiles)
         self.assert_each_stands_alone(profiles)
 
+    def blocks(self, directory):
+        return sum(os.lstat(os.path.join(root, name)).st_blocks * 512
+                   for root, dirs, files in os.walk(directory) for name in dirs + files)
+
+    def test_by_size_up_to_a_size(self):
+        _, profiles = self.rotated("bytes", "tasks=60000", NPUPROF_ROTATE_MB=2, NPUPROF_KEEP_MB=9)
+        index = [int(os.path.basename(p.path).split("_")[1]) for p in profiles]
+        self.assertEqual(list(range(index[0], index[0] + len(index))), index, "the oldest go first")
+        self.assertGreater(index[0], 1, "none was removed")
+        self.assertGreater(len(index), 1, "more was removed than had to be")
+        # When the newest one began the others had room beside it; none was removed that could have stayed.
+        older = sum(self.blocks(p.path) for p in profiles[:-1])
+        self.assertLessEqual(older, 9e6)
+        self.assertGreater(older, 9e6 - 2 * max(self.blocks(p.path) for p in profiles) - 1e6)
+        self.assert_chained(profiles)
+
+    def test_by_time_up_to_an_age(self):
+        _, profiles = self.rotated("age", "tasks=120000", NPUPROF_ROTATE_SECONDS=1, NPUPROF_KEEP_SECONDS=2)
+        index = [int(os.path.basename(p.path).split("_")[1]) for p in profiles]
+        self.assertEqual(list(range(index[0], index[0] + len(index))), index)
+        self.assertGreater(index[0], 1, "none was removed")
+        # What stayed had been written within the two seconds before the last turn; times of files count whole seconds.
+        begun = profiles[-1].manifest["window"]["begin_monotonic_raw_ns"]
+        for profile in profiles[:-1]:
+            self.assertLess(begun - profile.manifest["window"]["end_monotonic_raw_ns"], 4.5e9)
+        self.assert_chained(profiles)
+
     def test_what_another_process_writes_stays(self):
         directory = self.fresh("shared")
         with subprocess.Popen([os.path.join(CLIENTS, "forever"), directory, "50", "3000"], stdout=subprocess.PIPE,

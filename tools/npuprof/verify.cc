@@ -115,9 +115,12 @@ void Print(const Verification& found, bool slices) {
     fmt::print("\n{}", each.Render(colour));
   }
   for (const std::string& problem : found.problems) fmt::print("{}\n", problem);
+  // What is cut off stays so; what is there can be made whole, unless it is.
+  const bool mendable =
+      found.state == State::kTorn && !analysis::RepairDirectory(found, true).actions.empty();
   fmt::print("{}: {}{}\n", found.path.string(),
              Paint(analysis::StateName(found.state), StyleOf(found.state), colour),
-             found.state == State::kTorn ? "; npuprof repair makes it whole" : "");
+             mendable ? "; npuprof repair makes it whole" : "");
   if (found.simulated) fmt::print("{}", mark);
 }
 

@@ -132,9 +132,15 @@ class Verifier {
   }
 
   Verification Run() {
-    ReadManifestFile();
-    const std::vector<std::string> parts = CheckMetadata();
+    const std::vector<std::string> parts = Parts();
     const SliceIndex index(root_, parts);
+    if (NeverBegan(index)) {
+      Problem(State::kTorn, "the process ended while collection was being started; nothing was recorded");
+      FindLitter();
+      return std::move(out_);
+    }
+    ReadManifestFile();
+    CheckMetadata(parts, index);
     for (const auto& [path, slices] : index.all()) CheckFile(path, slices);
     for (const Loss& loss : losses_) Attribute(loss);
     FindMissing(parts, index);
@@ -178,8 +184,7 @@ class Verifier {
     }
   }
 
-  // Everything that readers need beside the records. Returns the parts.
-  std::vector<std::string> CheckMetadata() {
+  std::vector<std::string> Parts() const {
     std::vector<std::string> parts;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(root_, ignored)) {
@@ -187,29 +192,53 @@ class Verifier {
       if (entry.is_directory() && (name == "host" || name.starts_with("device_"))) parts.push_back(name);
     }
     std::sort(parts.begin(), parts.end());
+    return parts;
+  }
+
+  // The manifest is there before the first record, and before it there is only what is ours alone and metadata.
+  bool NeverBegan(const SliceIndex& index) const {
+    return index.all().empty() && fs::exists(root_ / "npuprof") &&
+           !fs::exists(root_ / "npuprof/manifest.json");
+  }
+
+  // Everything that readers need beside the records. It is there before the first of them, so without any the process ended too
+  // early for either.
+  void CheckMetadata(const std::vector<std::string>& parts, const SliceIndex& index) {
     for (const std::string& part : parts) {
-      const std::string suffix = part == "host" ? "" : "." + part.substr(7);
-      std::vector<std::string> names = {"info.json" + suffix, "sample.json", "start_info" + suffix};
-      // A device that was opened again or not yet closed has its own; the host's is written at the end.
-      if (out_.stopped && part == "host") names.push_back("end_info");
-      for (const std::string& name : names) {
-        try {
-          static_cast<void>(Metadata::Read(root_, part + "/" + name));
-        } catch (const Error& error) {
-          Problem(State::kDamaged, error.what());
-        }
+      const std::vector<std::string> missing = MissingMetadata(part);
+      const auto is_here = [&](const auto& file) { return file.first.starts_with(part + "/"); };
+      const bool recorded = std::any_of(index.all().begin(), index.all().end(), is_here);
+      if (!missing.empty() && !out_.stopped && !recorded) {
+        Problem(State::kTorn, part + ": the process ended while collection was being started there");
+        continue;
       }
-      for (const std::string& name : {"host_start.log" + suffix, "dev_start.log" + suffix}) {
-        if (part == "host" && name == "dev_start.log") continue;
-        try {
-          static_cast<void>(ClockLog::Read(root_, part + "/" + name).Number("cntvct"));
-        } catch (const Error& error) {
-          Problem(State::kDamaged, error.what());
-        }
-      }
+      for (const std::string& what : missing) Problem(State::kDamaged, what);
     }
     if (parts.empty()) Problem(State::kDamaged, "neither host nor a device is there");
-    return parts;
+  }
+
+  std::vector<std::string> MissingMetadata(const std::string& part) const {
+    std::vector<std::string> missing;
+    const std::string suffix = part == "host" ? "" : "." + part.substr(7);
+    std::vector<std::string> names = {"info.json" + suffix, "sample.json", "start_info" + suffix};
+    // A device that was opened again or not yet closed has its own; the host's is written at the end.
+    if (out_.stopped && part == "host") names.push_back("end_info");
+    for (const std::string& name : names) {
+      try {
+        static_cast<void>(Metadata::Read(root_, part + "/" + name));
+      } catch (const Error& error) {
+        missing.emplace_back(error.what());
+      }
+    }
+    for (const std::string& name : {"host_start.log" + suffix, "dev_start.log" + suffix}) {
+      if (part == "host" && name == "dev_start.log") continue;
+      try {
+        static_cast<void>(ClockLog::Read(root_, part + "/" + name).Number("cntvct"));
+      } catch (const Error& error) {
+        missing.emplace_back(error.what());
+      }
+    }
+    return missing;
   }
 
   const json* Entry(const std::string& path) const {
@@ -449,8 +478,7 @@ fs::path FindForVerify(const fs::path& directory) {
   }
   const auto is_one = [](const fs::path& path) {
     std::error_code ignored;
-    return fs::exists(path / "npuprof/manifest.json", ignored) ||
-           fs::is_directory(path / "host/data", ignored);
+    return fs::is_directory(path / "npuprof", ignored) || fs::is_directory(path / "host/data", ignored);
   };
   if (is_one(directory)) return directory;
   std::vector<fs::path> found;

@@ -167,7 +167,8 @@ Status ProfDirectory::Create(const std::string& output, unsigned index, ProfDire
     if (error == 0) *out = std::move(made);
   }
   if (error == 0) {
-    for (const std::string& part : {out->host(), out->host_data(), out->own()}) {
+    // Ours first: by it a directory is known whose process died before there was more.
+    for (const std::string& part : {out->own(), out->host(), out->host_data()}) {
       if (error == 0) error = MakeDirectory(part);
     }
   }

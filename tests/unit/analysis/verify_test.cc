@@ -118,6 +118,31 @@ TEST_F(Verifying, OneSliceThatCannotBeReadDoesNotHideTheOthers) {
   EXPECT_EQ(20u, File(found, kTracks).records);
 }
 
+// Metadata and manifest are there before the first record: where neither is, nothing is lost.
+TEST_F(Verifying, WhatAProcessThatWasKilledDuringStartLeavesIsTornAndNotDamaged) {
+  const auto problems = [](const Verification& found) {
+    std::string all;
+    for (const std::string& problem : found.problems) all += problem + "\n";
+    return all;
+  };
+  const std::string cut_off = "collection was cut off before it was stopped\n";
+  fs::remove_all(prof_ / "device_0/data");
+  fs::remove(prof_ / "device_0/start_info.0");
+  fs::remove(prof_ / "device_0/dev_start.log.0");
+  const Verification device = Check(R"({"format":1,"complete":false})");
+  EXPECT_EQ(State::kTorn, device.state);
+  EXPECT_EQ(cut_off + "device_0: the process ended while collection was being started there\n",
+            problems(device));
+  const Verification stopped = Check(R"({"format":1,"complete":true})");
+  EXPECT_EQ(State::kDamaged, stopped.state) << "what was stopped in order has its metadata";
+  fs::remove(prof_ / "npuprof/manifest.json");
+  for (const auto& entry : fs::directory_iterator(prof_ / "host/data")) fs::remove(entry.path());
+  const Verification all = analysis::Verify(prof_);
+  EXPECT_EQ(State::kTorn, all.state);
+  EXPECT_EQ("the process ended while collection was being started; nothing was recorded\n", problems(all));
+  EXPECT_TRUE(analysis::RepairDirectory(all, true).actions.empty());
+}
+
 // A slice as a killed process leaves it that wrote past the page cache: the second of three sectors is not there, and
 // from @p written bytes on neither is the rest of the first.
 class CutOff : public Verifying {
