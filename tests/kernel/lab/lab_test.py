@@ -71,6 +71,24 @@ class Kernel(unittest.TestCase):
         self.assertEqual(len(verdict.complaints(QUIET.format(line))), 1)
         self.assertEqual(verdict.complaints(QUIET.format(line).replace("suite conformance", "suite faults")), [])
 
+    def test_a_report_about_the_leak_detectors_own_lock_is_none_about_the_module(self):
+        report = """[  1.1] [ BUG: Invalid wait context ]
+[  1.2] selftest/105 is trying to lock:
+[  1.3] ffffffff82c74378 (&zone->lock){....}-{3:3}, at: rmqueue_bulk+0x95/0x8d0
+[  1.4]  #5: ffff8880002ccbf8 (&object->lock){..-.}-{2:2}, at: kmemleak_update_trace+0x47/0xb0
+[  1.5] Call Trace:
+[  1.6]  <TASK>
+""" + "[  1.7]  ? preempt_count_sub+0x13/0x60\n" * 60 + "[  1.8]  </TASK>\n"
+        self.assertEqual([], verdict.complaints(QUIET.format(report)))
+        self.assertTrue(verdict.has_own(QUIET.format(report)))
+        self.assertFalse(verdict.has_own(QUIET.format("[  1.1] a quiet line")))
+        behind = verdict.complaints(QUIET.format(report + "[  1.9] WARNING: CPU: 0"))
+        self.assertEqual(1, len(behind), "what comes behind it counts")
+        for other in (report.replace("kmemleak_update_trace", "npuprof_lock"), report.replace("&object->lock", "&npu->lock"),
+                      report.replace("Invalid wait context", "sleeping function")):
+            self.assertEqual(1, len(verdict.complaints(QUIET.format(other))[:1]))
+            self.assertFalse(verdict.has_own(QUIET.format(other)))
+
     def test_a_quiet_log_is_no_complaint(self):
         self.assertEqual(verdict.complaints(QUIET.format("[    8.4] refnpu: probed")), [])
 

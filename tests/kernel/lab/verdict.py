@@ -41,6 +41,13 @@ HARMLESS_IN = {
     "faults": re.compile(r"kobject_add_internal failed for \d+ \(error: -12 |DMA-API: cacheline tracking ENOMEM"),
 }
 
+# The leak detector of 6.1 asks for memory, for the stack that it notes, under a raw lock of its own (kmemleak_update_trace()).
+# Where lockdep looks for that, it reports it the first time the list of stacks has to grow there, and ends. Only a
+# report in which that lock is held, taken by the detector, is meant.
+OWN_REPORT = re.compile(r"\[ BUG: Invalid wait context \]")
+OWN_LOCK = re.compile(r"#\d+: .*\(&object->lock\)\{[^}]*\}-\{2:2\}, at: kmemleak_update_trace\+")
+OWN_HEAD, OWN_WHOLE = 25, 150    # lines within which the locks are listed, and the report ends
+
 BEGIN = "lab: begin"
 HEALTH = re.compile(r"\blab: health (begin|end)((?: [\w-]+=\d+)*)")
 # What the kernel counts, its value in health, and what another one means.
@@ -59,6 +66,22 @@ class Complaint:
         self.lines = lines    # the complaint and what followed it
 
 
+def end_of_own(lines, number):
+    """The line behind a report of the leak detector's own lock that begins at `number`, or None if it is none."""
+    if not OWN_REPORT.search(lines[number]) or not any(OWN_LOCK.search(line) for line in lines[number:number + OWN_HEAD]):
+        return None
+    end = number + 1
+    while end < min(len(lines), number + OWN_WHOLE) and "</TASK>" not in lines[end - 1] and "lab: " not in lines[end]:
+        end += 1
+    return end
+
+
+def has_own(console):
+    """Whether lockdep ended because of the leak detector."""
+    lines = console.splitlines()
+    return any(end_of_own(lines, number) for number in range(len(lines)))
+
+
 def complaints(console, context=30, limit=20):
     """What the kernel complained about after the lab's first mark. A kernel that dies before it is noticed by
     the boot's own outcome, and a debug kernel's warnings about its own boot are none of ours."""
@@ -73,6 +96,9 @@ def complaints(console, context=30, limit=20):
         if not begun or number < skip_until or HARMLESS_PATTERN.search(line) or not PATTERN.search(line):
             continue
         if suite in HARMLESS_IN and HARMLESS_IN[suite].search(line):
+            continue
+        if own := end_of_own(lines, number):
+            skip_until = own
             continue
         # One report of the kernel has many lines that fit; the first is enough to count it.
         end = number + 1

@@ -40,12 +40,13 @@ class QuietConsole {
 
   /// Reads what has come, before it is overwritten.
   void Collect();
-  /// What the kernel complained about, and some lines after each.
-  const std::string& complaints() const { return complaints_; }
+  /// What the kernel complained about, and some lines after each; but for what it finds fault with in its own leak detector.
+  const std::string& complaints();
 
  private:
+  void Judge();
   int fd_, more_ = 0;
-  std::string levels_, complaints_;
+  std::string levels_, report_, complaints_;
 };
 
 /// Whatever fails in between, the user's memory and all claims are at the end what they were.
