@@ -156,7 +156,7 @@ class KilledEarly(ClientTest):
             (path,) = found
             with self.subTest(number=number, left=sorted(os.listdir(path))):
                 for verb in ("verify", "repair", "verify", "info", "export"):
-                    arguments = (path, "--output", path + ".out") if verb == "export" else (path,)
+                    arguments = (path, "--output", os.path.join(self.dir, f"tables{number}")) if verb == "export" else (path,)
                     status, answer = as_json(verb, *arguments)
                     self.assertIn(status, (0, 1, 3, 4), (verb, answer))
                     # An answer, or one sentence that says what is missing.
