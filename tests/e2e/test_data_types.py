@@ -434,7 +434,16 @@ class Clocks(ClientTest):
                           ("fast", {"NPUSIM_CLOCK_PPM": 100}), ("slow", {"NPUSIM_CLOCK_PPM": -100}),
                           ("both", {"NPUSIM_CLOCK_OFFSET_NS": self.YEAR, "NPUSIM_CLOCK_PPM": 100})):
             with self.subTest(name):
-                self.assert_whole_and_in_order(name, **env)
+                profile = self.assert_whole_and_in_order(name, **env)
+                first, last = self.clocks(profile)
+                ppm = env.get("NPUSIM_CLOCK_PPM", 0)
+                ahead = env.get("NPUSIM_CLOCK_OFFSET_NS", 0) * (10**6 + ppm) // 10**6 // 20  # ticks of 50 MHz, which drift too
+                self.assertGreaterEqual(first, ahead)
+                self.assertLess(first, ahead + 600 * 50_000_000, "ten minutes after power came")
+                begin, *_, end = profile.manifest["devices"][0]["clock"]
+                passed = end["host_ns"] - begin["host_ns"]
+                self.assertAlmostEqual(ppm / 1e6, (last - first) * 20 / passed - 1,
+                                       delta=(begin["width_ns"] + end["width_ns"] + 40) / passed)
 
     def test_counters_that_pass_their_range(self):
         for bits in (32, 48, 52, 53, 63, 64):

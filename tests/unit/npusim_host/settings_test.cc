@@ -76,7 +76,7 @@ TEST_F(Environment, BadValuesGetOneSentenceAndTheDefault) {
       {"NPUSIM_CLOCK_MHZ", {"0"}},
       {"NPUSIM_CLOCK_START", {"-1", "18446744073709551616"}},
       {"NPUSIM_CLOCK_PPM", {"100001", "+5", "1e3"}},
-      {"NPUSIM_CLOCK_OFFSET_NS", {"3600000000001"}},
+      {"NPUSIM_CLOCK_OFFSET_NS", {"315360000000000001"}},
       {"NPUSIM_TIME_SCALE", {"0", "-1", "1001", "nan", "inf", "1,5"}},
       {"NPUSIM_SEED", {"-1"}},
       {"NPUSIM_FAULT",

@@ -111,7 +111,7 @@ class Reader {
 }  // namespace
 
 Settings ReadSettings(const Getenv& get, std::vector<std::string>* complaints) {
-  constexpr int64_t kHourNs = 3'600'000'000'000;
+  constexpr int64_t kTenYearsNs = 315'360'000'000'000'000;
   Settings settings;
   Reader reader(get, complaints);
   reader.Integer("NPUSIM_DEVICES", &settings.devices, 1u, 16u);
@@ -122,7 +122,7 @@ Settings ReadSettings(const Getenv& get, std::vector<std::string>* complaints) {
   reader.Integer("NPUSIM_CLOCK_START", &settings.clock_start, uint64_t{0},
                  std::numeric_limits<uint64_t>::max());
   reader.Integer("NPUSIM_CLOCK_PPM", &settings.clock_ppm, int64_t{-100000}, int64_t{100000});
-  reader.Integer("NPUSIM_CLOCK_OFFSET_NS", &settings.clock_offset_ns, -kHourNs, kHourNs);
+  reader.Integer("NPUSIM_CLOCK_OFFSET_NS", &settings.clock_offset_ns, -kTenYearsNs, kTenYearsNs);
   reader.Scale("NPUSIM_TIME_SCALE", &settings.time_scale_ppm);
   reader.Integer("NPUSIM_SEED", &settings.seed, uint64_t{0}, std::numeric_limits<uint64_t>::max());
   reader.FaultList("NPUSIM_FAULT", &settings.faults);

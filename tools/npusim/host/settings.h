@@ -28,7 +28,7 @@ struct Settings {
   uint32_t clock_mhz = 50;            // NPUSIM_CLOCK_MHZ, 1 to 10000
   uint64_t clock_start = 0;           // NPUSIM_CLOCK_START, ticks
   int64_t clock_ppm = 0;              // NPUSIM_CLOCK_PPM, -100000 to 100000
-  int64_t clock_offset_ns = 0;        // NPUSIM_CLOCK_OFFSET_NS, up to an hour either way
+  int64_t clock_offset_ns = 0;        // NPUSIM_CLOCK_OFFSET_NS, up to ten years either way
   uint32_t time_scale_ppm = 1000000;  // NPUSIM_TIME_SCALE, 0.000001 to 1000
   uint64_t seed = 0;  // NPUSIM_SEED; 0 means that equal kernels take equal time, else up to 1 % more
   Faults faults;      // NPUSIM_FAULT

@@ -257,7 +257,7 @@ static bool check_config(RefNpu *s, Error **errp)
 		{ "core-mhz", c->core_mhz, 1, 10000 },
 		{ "clock-mhz", s->clock_mhz, 1, 10000 },
 		{ "clock-ppm", c->clock_ppm, -100000, 100000 },
-		{ "clock-offset-ns", c->clock_offset_ns, -3600000000000, 3600000000000 },
+		{ "clock-offset-ns", c->clock_offset_ns, -315360000000000000, 315360000000000000 },
 		{ "time-scale-ppm", c->time_scale_ppm, 1, 1000000000 },
 		{ "fifo-depth", c->fifo_depth, 1, 65535 },
 		{ "block-fifo-depth", c->block_fifo_depth, 1, 65535 },
